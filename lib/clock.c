@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "clockid.h"
+#include "source.h"
+#include "task.h"
+
+static bool id_is_valid(enum cpuclock_target target, pid_t id)
+{
+	return target == CPUCLOCK_SELF ? id == 0 : cpuclock__pid_is_valid(id);
+}
+
+/* Does the source give this? A clock id reads threads, but not foreign ones. */
+static int check_offer(const struct cpuclock__source *source,
+		       enum cpuclock_target target, enum cpuclock_kind kind)
+{
+	if (!(source->kinds & CPUCLOCK__BIT(kind)))
+		return -EOPNOTSUPP;
+	if (source->targets & CPUCLOCK__BIT(target))
+		return 0;
+	if (target == CPUCLOCK_FOREIGN &&
+	    source->targets & CPUCLOCK__BIT(CPUCLOCK_THREAD))
+		return -EPERM;
+	return -EOPNOTSUPP;
+}
+
+static int choose(enum cpuclock_target target, enum cpuclock_kind kind,
+		  const char *name, const struct cpuclock__source **ret_source)
+{
+	const struct cpuclock__source *source;
+	int err;
+
+	if (!name) {
+		source = cpuclock__source_best(target, kind);
+		if (!source)
+			return -EOPNOTSUPP;
+		*ret_source = source;
+		return 0;
+	}
+
+	source = cpuclock__source_find(name);
+	if (!source)
+		return -ENOENT;
+	err = check_offer(source, target, kind);
+	if (!err)
+		err = cpuclock__source_probe(source)->status;
+	if (!err)
+		*ret_source = source;
+	return err;
+}
+
+int cpuclock_open(enum cpuclock_target target, pid_t id,
+		  enum cpuclock_kind kind, const char *name,
+		  struct cpuclock **ret_clock)
+{
+	const struct cpuclock__source *source;
+	struct cpuclock *clock;
+	int64_t first;
+	int err;
+	int saved = errno;
+
+	if ((unsigned int)target > CPUCLOCK_FOREIGN ||
+	    (unsigned int)kind > CPUCLOCK_TICKS || !id_is_valid(target, id))
+		return -EINVAL;
+	err = choose(target, kind, name, &source);
+	if (err)
+		return err;
+	err = cpuclock__task_check(target, id);
+	if (err)
+		return err;
+
+	clock = malloc(sizeof(*clock));
+	if (!clock) {
+		errno = saved;
+		return -ENOMEM;
+	}
+	*clock = (struct cpuclock){
+		.source = source, .target = target, .kind = kind, .id = id};
+	if (source->open)
+		err = source->open(clock);
+	if (!err) {
+		first = source->read(clock);
+		err = first < 0 ? (int)first : 0;
+	}
+	if (err) {
+		free(clock);
+		return err;
+	}
+
+	*ret_clock = clock;
+	return 0;
+}
+
+int64_t cpuclock_read(const struct cpuclock *clock)
+{
+	return clock->source->read(clock);
+}
+
+const char *cpuclock_clock_source(const struct cpuclock *clock)
+{
+	return clock->source->name;
+}
+
+void cpuclock_close(struct cpuclock *clock)
+{
+	free(clock);
+}
