@@ -18,11 +18,17 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+static bool is_letter(char c)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
 /*
- * Takes an unsigned number and the blank or newline behind it from the front
- * of *text. Without that terminator a number at the end could have been cut.
+ * Takes an unsigned number and the byte that must stand behind it from the
+ * front of *text. Without that byte a number at the end could have been cut.
  */
-static bool take_number(const char **text, const char *end, uint64_t *ret_value)
+static bool take_number(const char **text, const char *end, char terminator,
+			uint64_t *ret_value)
 {
 	const char *p = *text;
 	uint64_t value = 0;
@@ -36,7 +42,7 @@ static bool take_number(const char **text, const char *end, uint64_t *ret_value)
 			return false;
 		value = value * 10 + digit;
 	}
-	if (p == end || (*p != ' ' && *p != '\n'))
+	if (p == end || *p != terminator)
 		return false;
 
 	*text = p + 1;
@@ -51,7 +57,7 @@ static bool skip_number(const char **text, const char *end)
 
 	if (*text < end && **text == '-')
 		++*text;
-	return take_number(text, end, &ignored);
+	return take_number(text, end, ' ', &ignored);
 }
 
 /*
@@ -64,13 +70,19 @@ static const char *skip_to_ppid(const char *text, size_t length)
 	const char *close = memrchr(text, ')', length);
 	uint64_t pid;
 
-	if (!take_number(&text, end, &pid) || text[-1] != ' ')
+	if (!take_number(&text, end, ' ', &pid) || text == end || *text != '(')
 		return NULL;
-	if (text == end || *text != '(' || !close || close < text)
+	if (!close || close < text || end - close < 4)
 		return NULL;
-	if (end - close < 4 || close[1] != ' ' || close[3] != ' ')
+	if (close[1] != ' ' || !is_letter(close[2]) || close[3] != ' ')
 		return NULL;
 	return close + 4;
+}
+
+/* What is cut short could be cut within the name, and that look like fields. */
+static bool is_whole(const char *text, size_t length)
+{
+	return length > 0 && text[length - 1] == '\n';
 }
 
 int cpuclock__parse_stat(const char *text, size_t length,
@@ -79,6 +91,8 @@ int cpuclock__parse_stat(const char *text, size_t length,
 	const char *end = text + length;
 	struct cpuclock__stat stat = {0};
 
+	if (!is_whole(text, length))
+		return -EBADMSG;
 	text = skip_to_ppid(text, length);
 	if (!text)
 		return -EBADMSG;
@@ -88,13 +102,13 @@ int cpuclock__parse_stat(const char *text, size_t length,
 
 		switch (field) {
 		case STAT_UTIME:
-			ok = take_number(&text, end, &stat.user_ticks);
+			ok = take_number(&text, end, ' ', &stat.user_ticks);
 			break;
 		case STAT_STIME:
-			ok = take_number(&text, end, &stat.system_ticks);
+			ok = take_number(&text, end, ' ', &stat.system_ticks);
 			break;
 		case STAT_STARTTIME:
-			ok = take_number(&text, end, &stat.start_ticks);
+			ok = take_number(&text, end, ' ', &stat.start_ticks);
 			break;
 		default:
 			ok = skip_number(&text, end);
@@ -113,9 +127,9 @@ int cpuclock__parse_schedstat(const char *text, size_t length,
 	const char *end = text + length;
 	struct cpuclock__schedstat schedstat;
 
-	if (!take_number(&text, end, &schedstat.cpu_ns) ||
-	    !take_number(&text, end, &schedstat.wait_ns) ||
-	    !take_number(&text, end, &schedstat.switches))
+	if (!take_number(&text, end, ' ', &schedstat.cpu_ns) ||
+	    !take_number(&text, end, ' ', &schedstat.wait_ns) ||
+	    !take_number(&text, end, '\n', &schedstat.switches) || text != end)
 		return -EBADMSG;
 
 	*ret_schedstat = schedstat;

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kernel does for one call: system calls, and memory that it takes
+ * from its slab allocator, both seen through tracepoints on the thread that
+ * calls. In a child process, as it may enter a mount namespace.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "tracepoint.h"
+
+#define CALLS 64
+
+/* Every way into the slab allocator; older kernels have the last two. */
+static const char *const allocations[] = {
+	"kmem/kmalloc",
+	"kmem/kmem_cache_alloc",
+	"kmem/kmalloc_node",
+	"kmem/kmem_cache_alloc_node",
+};
+
+#define N_ALLOCATIONS (sizeof(allocations) / sizeof(allocations[0]))
+
+struct probes {
+	int system_calls;
+	int allocations[N_ALLOCATIONS]; /* -1 where the kernel has none */
+	struct tracepoint_field bytes[N_ALLOCATIONS];
+	struct sample_ring rings[N_ALLOCATIONS];
+};
+
+struct work {
+	bool measured;
+	double system_calls;
+	double allocations;
+	double allocated_bytes;
+};
+
+/* What the child leaves for the parent. */
+struct report {
+	bool complete;
+	char why[160];
+	struct work works[]; /* one a row */
+};
+
+static int open_allocation(const char *tracefs, size_t i, struct probes *probes)
+{
+	int fd = tracepoint_open(tracefs, allocations[i], 1);
+	int err;
+
+	probes->allocations[i] = -1;
+	if (fd == -ENOENT)
+		return 0;
+	if (fd < 0)
+		return fd;
+	err = tracepoint_field(tracefs, allocations[i], "bytes_alloc",
+			       &probes->bytes[i]);
+	if (!err)
+		err = sample_ring_open(fd, &probes->rings[i]);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	probes->allocations[i] = fd;
+	return 0;
+}
+
+static int open_probes(const char *tracefs, struct probes *probes)
+{
+	int err = 0;
+
+	probes->system_calls =
+		tracepoint_open(tracefs, "raw_syscalls/sys_enter", 0);
+	if (probes->system_calls < 0)
+		return probes->system_calls;
+	for (size_t i = 0; i < N_ALLOCATIONS && !err; i++)
+		err = open_allocation(tracefs, i, probes);
+	return err;
+}
+
+static void switch_probes(const struct probes *probes, unsigned long request)
+{
+	for (size_t i = 0; i < N_ALLOCATIONS; i++) {
+		if (probes->allocations[i] >= 0)
+			ioctl(probes->allocations[i], request, 0);
+	}
+	/* Last, so that the memory counted above is not its own; the ioctls it
+	 * sees itself are found by a run without calls. */
+	ioctl(probes->system_calls, request, 0);
+}
+
+/* Counts over @n calls; the figures are sums, not yet per call. */
+static int count(struct probes *probes, const struct bench_call *call, int n,
+		 struct work *ret_work)
+{
+	struct work work = {0};
+	uint64_t hits;
+
+	ioctl(probes->system_calls, PERF_EVENT_IOC_RESET, 0);
+	switch_probes(probes, PERF_EVENT_IOC_ENABLE);
+	for (int i = 0; i < n; i++) {
+		if (call->call(call->arg) < 0)
+			return -EIO;
+	}
+	switch_probes(probes, PERF_EVENT_IOC_DISABLE);
+
+	if (read(probes->system_calls, &hits, sizeof(hits)) != sizeof(hits))
+		return -EIO;
+	work.system_calls = (double)hits;
+	for (size_t i = 0; i < N_ALLOCATIONS; i++) {
+		uint64_t n_allocations, bytes;
+		int err;
+
+		if (probes->allocations[i] < 0)
+			continue;
+		err = sample_ring_sum(&probes->rings[i], &probes->bytes[i],
+				      &n_allocations, &bytes);
+		if (err)
+			return err;
+		work.allocations += (double)n_allocations;
+		work.allocated_bytes += (double)bytes;
+	}
+	*ret_work = work;
+	return 0;
+}
+
+/* The difference to a run without calls is what the calls did. */
+static void measure(struct probes *probes, const struct bench_row *row,
+		    pid_t other_tid, struct work *work)
+{
+	struct bench_call call = {0};
+	struct work with, without;
+
+	if (bench_row_prepare(row, other_tid, &call) != 0)
+		return;
+	call.call(call.arg);
+	if (count(probes, &call, 0, &without) == 0 &&
+	    count(probes, &call, CALLS, &with) == 0) {
+		work->measured = true;
+		work->system_calls =
+			(with.system_calls - without.system_calls) / CALLS;
+		work->allocations =
+			(with.allocations - without.allocations) / CALLS;
+		work->allocated_bytes =
+			(with.allocated_bytes - without.allocated_bytes) /
+			CALLS;
+	}
+	if (call.release)
+		call.release(call.arg);
+}
+
+static void child(const struct bench *bench, struct report *report)
+{
+	const char *why = "";
+	const char *tracefs;
+	struct probes probes = {0};
+	struct sleeper *sleeper;
+	pid_t other_tid;
+	int err;
+
+	signal(SIGINT, SIG_DFL);
+	/* Before there is a second thread: unshare(2) wants a single one. */
+	tracefs = tracefs_find(&why);
+	if (!tracefs) {
+		snprintf(report->why, sizeof(report->why), "%s", why);
+		return;
+	}
+	sleeper = sleeper_start(&other_tid);
+	if (!sleeper)
+		return;
+	err = open_probes(tracefs, &probes);
+	if (err) {
+		snprintf(report->why, sizeof(report->why),
+			 "perf_event_open of a tracepoint: %s",
+			 err == -EACCES || err == -EPERM
+				 ? "not permitted; it needs CAP_PERFMON or "
+				   "root"
+				 : strerror(-err));
+		return;
+	}
+	for (size_t i = 0; i < bench->n_rows; i++) {
+		if (bench->rows[i].selected)
+			measure(&probes, &bench->rows[i], other_tid,
+				&report->works[i]);
+	}
+	report->complete = true;
+}
+
+static void take_over(struct bench *bench, const struct report *report)
+{
+	for (size_t i = 0; i < bench->n_rows; i++) {
+		const struct work *work = &report->works[i];
+
+		if (!work->measured)
+			continue;
+		bench->rows[i].system_calls = work->system_calls;
+		bench->rows[i].allocations = work->allocations;
+		bench->rows[i].allocated_bytes = work->allocated_bytes;
+	}
+}
+
+void bench_kernel_work(struct bench *bench)
+{
+	size_t size =
+		sizeof(struct report) + bench->n_rows * sizeof(struct work);
+	struct report *report = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid;
+
+	snprintf(bench->kernel_work_why, sizeof(bench->kernel_work_why),
+		 "could not be measured");
+	if (report == MAP_FAILED)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		child(bench, report);
+		_exit(EXIT_SUCCESS);
+	}
+	if (pid > 0) {
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		if (report->complete) {
+			bench->kernel_work_why[0] = '\0';
+			take_over(bench, report);
+		} else if (report->why[0]) {
+			snprintf(bench->kernel_work_why,
+				 sizeof(bench->kernel_work_why), "%s",
+				 report->why);
+		}
+	}
+	munmap(report, size);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <sys/prctl.h>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
+#include "timer.h"
+
+#define CALIBRATION_NS	 5e6
+#define MAX_DISAGREEMENT 1e-3
+
+#ifdef __x86_64__
+
+#define CPUID_POWER	    0x80000007
+#define CPUID_INVARIANT_TSC (1U << 8)
+
+bool cycles_are_usable(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+	int mode;
+
+	/* A process can have made reading it a fault: prctl(2). */
+	if (prctl(PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE)
+		return false;
+	return __get_cpuid(CPUID_POWER, &eax, &ebx, &ecx, &edx) &&
+	       edx & CPUID_INVARIANT_TSC;
+}
+
+#else
+
+bool cycles_are_usable(void)
+{
+	return CPUCLOCK__HAVE_CYCLES;
+}
+
+#endif
+
+static double raw_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* One reading of both clocks, the best of some: an interruption between the
+ * reads shows as a long distance. */
+static void read_both(double *ret_ns, uint64_t *ret_cycles)
+{
+	double best = INFINITY;
+
+	for (int i = 0; i < 10; i++) {
+		double before = raw_ns();
+		uint64_t cycles = cpuclock__cycles_ordered();
+		double after = raw_ns();
+
+		if (after - before < best) {
+			best = after - before;
+			*ret_ns = (before + after) / 2;
+			*ret_cycles = cycles;
+		}
+	}
+}
+
+static double measure_ns_per_cycle(void)
+{
+	double start_ns, end_ns;
+	uint64_t start, end;
+
+	read_both(&start_ns, &start);
+	while (raw_ns() - start_ns < CALIBRATION_NS)
+		;
+	read_both(&end_ns, &end);
+	return (end_ns - start_ns) / (double)(end - start);
+}
+
+/* The best of some rounds: the first finds the code cold. */
+static void measure_itself(struct timer *timer)
+{
+	enum { ROUNDS = 20, READS = 1000 };
+	uint64_t step = UINT64_MAX;
+	uint64_t best = UINT64_MAX;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t start = timer_read(timer);
+		uint64_t last = start;
+
+		for (int i = 0; i < READS; i++) {
+			uint64_t now = timer_read(timer);
+
+			if (now != last && now - last < step)
+				step = now - last;
+			last = now;
+		}
+		if (last - start < best)
+			best = last - start;
+	}
+	timer->cost_ns = (double)best * timer->ns_per_step / READS;
+	timer->step_ns = (double)step * timer->ns_per_step;
+}
+
+void timer_init(struct timer *timer)
+{
+	*timer = (struct timer){.name = "CLOCK_MONOTONIC", .ns_per_step = 1};
+	if (cycles_are_usable()) {
+		double first = measure_ns_per_cycle();
+		double second = measure_ns_per_cycle();
+
+		if (fabs(first - second) / second < MAX_DISAGREEMENT) {
+			timer->name = "cycle counter";
+			timer->uses_cycles = true;
+			timer->ns_per_step = (first + second) / 2;
+		}
+	}
+	measure_itself(timer);
+}

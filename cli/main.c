@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+static const struct cmd *const commands[] = {
+	&cmd_info, &cmd_read, &cmd_decode, &cmd_encode, &cmd_bench, NULL,
+};
+
+static void say(const struct cmd *cmd, const char *format, va_list args)
+{
+	fprintf(stderr, "cpuclock %s: ", cmd->name);
+	vfprintf(stderr, format, args);
+}
+
+int cmd_fail(const struct cmd *cmd, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(cmd, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return CMD_FAILURE;
+}
+
+int cmd_usage(const struct cmd *cmd, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(cmd, format, args);
+	va_end(args);
+	fprintf(stderr, "; see 'cpuclock %s --help'\n", cmd->name);
+	return CMD_USAGE;
+}
+
+int cmd_bad_option(const struct cmd *cmd, int result, char **argv)
+{
+	const char *given = argv[optind - 1];
+
+	if (result == ':')
+		return cmd_usage(cmd, "option '%s' needs a value", given);
+	if (strncmp(given, "--", 2) != 0)
+		return cmd_usage(cmd, "unknown option '-%c'", optopt);
+	/* getopt_long leaves optopt 0 if it knows no such option. */
+	if (optopt)
+		return cmd_usage(cmd, "option '%s' takes no value", given);
+	return cmd_usage(cmd, "unknown or ambiguous option '%s'", given);
+}
+
+int cmd_help(const struct cmd *cmd)
+{
+	printf("Usage: cpuclock %s %s", cmd->name, cmd->usage);
+	return CMD_OK;
+}
+
+bool cmd_parse_number(const char *text, int64_t min, int64_t max,
+		      int64_t *ret_value)
+{
+	char *end;
+	long long value;
+
+	if (*text != '-' && (*text < '0' || *text > '9'))
+		return false;
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (errno || end == text || *end || value < min || value > max)
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+static void print_help(FILE *stream)
+{
+	fputs("Usage: cpuclock COMMAND [OPTION...]\n"
+	      "How much CPU time has this thread used?\n\n"
+	      "Commands:\n",
+	      stream);
+	for (size_t i = 0; commands[i]; i++)
+		fprintf(stream, "  %-8s %s\n", commands[i]->name,
+			commands[i]->summary);
+	fputs("\n  --help, --version\n\n"
+	      "'cpuclock COMMAND --help' explains a command; cpuclock(1) "
+	      "all.\n",
+	      stream);
+}
+
+static const struct cmd *find(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct cmd *cmd;
+
+	if (argc < 2) {
+		fputs("cpuclock: which command? See 'cpuclock --help'\n",
+		      stderr);
+		return CMD_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_help(stdout);
+		return CMD_OK;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		puts("cpuclock " CPUCLOCK_VERSION);
+		return CMD_OK;
+	}
+	cmd = find(argv[1]);
+	if (!cmd) {
+		fprintf(stderr,
+			"cpuclock: no command '%s'; see 'cpuclock --help'\n",
+			argv[1]);
+		return CMD_USAGE;
+	}
+	opterr = 0;
+	return cmd->run(argc - 1, argv + 1);
+}
+
+/*
+ * A file opened while descriptors 0 to 2 are free would become standard output.
+ * With /dev/null in their place, and open for reading only, writes fail.
+ */
+static void occupy_standard_descriptors(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", O_RDONLY);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	occupy_standard_descriptors();
+	/* A reader that went away is a write error like a full disk. */
+	signal(SIGPIPE, SIG_IGN);
+
+	status = run(argc, argv);
+	/* fclose finds what a buffer hid; a write that failed before is in
+	 * ferror, its errno lost. */
+	errno = 0;
+	if (ferror(stdout) | (fclose(stdout) != 0)) {
+		fprintf(stderr,
+			"cpuclock: cannot write to standard output: "
+			"%s\n",
+			errno ? strerror(errno) : "an earlier write failed");
+		return CMD_FAILURE;
+	}
+	return status;
+}
