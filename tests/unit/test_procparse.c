@@ -1208,7 +1208,7 @@ static void check_recorded(const char *folder)
 	struct cpuclock__stat stat = {0};
 	struct buffer content;
 
-	print_message("recorded: %s\n", folder);
+	print_message("# recorded: %s\n", folder);
 	read_expected(folder, &stat, &schedstat);
 
 	content = read_file(folder, "stat");
