@@ -26,11 +26,18 @@ static bool has_events(const char *tracefs)
 	return access(path, R_OK) == 0;
 }
 
+static const char *const places[] = {"/sys/kernel/tracing",
+				     "/sys/kernel/debug/tracing"};
+
+bool tracepoints_are_readable(void)
+{
+	if (has_events(places[0]) || has_events(places[1]))
+		return true;
+	return access(places[0], F_OK) == 0 && geteuid() == 0;
+}
+
 const char *tracefs_find(const char **ret_why)
 {
-	static const char *const places[] = {"/sys/kernel/tracing",
-					     "/sys/kernel/debug/tracing"};
-
 	for (size_t i = 0; i < 2; i++) {
 		if (has_events(places[i]))
 			return places[i];

@@ -3,6 +3,7 @@
 #ifndef CPUCLOCK_TRACEPOINT_H
 #define CPUCLOCK_TRACEPOINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,9 @@
  * a mount namespace of its own. Returns a path, or NULL and why.
  */
 const char *tracefs_find(const char **ret_why);
+
+/* Would tracefs_find succeed? Changes nothing. */
+bool tracepoints_are_readable(void);
 
 /*
  * Opens a tracepoint such as "kmem/kmalloc" on the calling thread, disabled.

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/tracepoint.h"
+#include "info.h"
+#include "table.h"
+#include "words.h"
+
+static void print_accounting(const struct info *info)
+{
+	const struct accounting *accounting = &info->accounting;
+	char tick[32], step[32];
+
+	format_ns(tick, sizeof(tick), (double)accounting->tick_ns);
+	format_ns(step, sizeof(step), (double)accounting->step_ns);
+	if (accounting->tick_ns < 0) {
+		puts("  accounting   unknown: the kernel has no VIRT clock");
+		return;
+	}
+	printf("  tick         %s, %.0f Hz, as clock_getres says of the VIRT "
+	       "clock\n",
+	       tick, 1e9 / (double)accounting->tick_ns);
+	if (accounting->step_ns == 0)
+		puts("  accounting   unknown: the VIRT clock did not move in "
+		     "0.3 s of work");
+	else if (accounting->by_tick)
+		printf("  accounting   by tick: user and system are sampled; "
+		       "the "
+		       "VIRT clock was seen\n"
+		       "               to move in steps of %s\n",
+		       step);
+	else
+		printf("  accounting   precise: the VIRT clock was seen to "
+		       "move by "
+		       "%s\n",
+		       step);
+	if (*info->nohz_full)
+		printf("  nohz_full    CPUs %s: precise there\n",
+		       info->nohz_full);
+}
+
+static void print_machine(const struct info *info)
+{
+	const struct machine *machine = &info->machine;
+	char perf[160];
+
+	describe_perf(&info->perf, perf, sizeof(perf));
+	printf("  kernel       %s\n", machine->kernel);
+	printf("  processor    %s, %d CPU%s to use%s%s\n", machine->cpu,
+	       machine->cpus, machine->cpus == 1 ? "" : "s",
+	       *machine->hypervisor ? ", guest of " : "", machine->hypervisor);
+	print_accounting(info);
+	printf("  clocksource  %s\n", machine->clocksource);
+	printf("  cycles       %s\n",
+	       info->cycles ? "the counter runs at a constant rate and may be "
+			      "read"
+			    : "no counter of constant rate that may be read");
+	printf("  perf events  %s\n", perf);
+	printf("  rseq         %s\n", info->rseq.text);
+}
+
+static void list_bits(char *text, size_t size, unsigned int bits,
+		      const char *const *words, int n_words)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < n_words && length < size; i++) {
+		if (bits & 1U << i)
+			length += (size_t)snprintf(text + length, size - length,
+						   "%s%s", length ? " " : "",
+						   words[i]);
+	}
+}
+
+/* "1 ns", or "1 ns, ticks 4 ms" where a kind has another step than the first.
+ */
+static void list_resolutions(char *text, size_t size, const char *source,
+			     unsigned int kinds)
+{
+	int64_t last = -1;
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < N_KINDS && length < size; i++) {
+		int64_t step = cpuclock_source_resolution(
+			source, (enum cpuclock_kind)i);
+		char number[32];
+
+		if (!(kinds & 1U << i) || step == last || step < 0)
+			continue;
+		format_ns(number, sizeof(number), (double)step);
+		length += (size_t)snprintf(text + length, size - length,
+					   "%s%s%s%s", length ? ", " : "",
+					   length ? kind_words[i] : "",
+					   length ? " " : "", number);
+		last = step;
+	}
+}
+
+static bool print_sources(void)
+{
+	static const struct table_column columns[] = {
+		{"  source", false}, {"kinds", false},	    {"of", false},
+		{"calls", true},     {"resolution", false}, {"here", false},
+	};
+	struct table *table =
+		table_new(columns, sizeof(columns) / sizeof(columns[0]));
+	const char *name;
+	bool ok;
+
+	if (!table)
+		return false;
+	for (size_t i = 0; (name = cpuclock_source_at(i)); i++) {
+		struct cpuclock_source_info source;
+		char text[128];
+
+		cpuclock_source_info(name, &source);
+		table_cell(table, "  %s", name);
+		list_bits(text, sizeof(text), source.kinds, kind_words,
+			  N_KINDS);
+		table_cell(table, "%s", text);
+		list_bits(text, sizeof(text), source.targets, target_words,
+			  N_TARGETS);
+		table_cell(table, "%s", text);
+		table_cell(table, "%d", source.system_calls);
+		list_resolutions(text, sizeof(text), name, source.kinds);
+		table_cell(table, "%s", text);
+		table_cell(table, "%s", source.status ? "no" : "works");
+	}
+	ok = table_print(table, stdout);
+	table_free(table);
+	for (size_t i = 0; (name = cpuclock_source_at(i)); i++) {
+		struct cpuclock_source_info source;
+
+		cpuclock_source_info(name, &source);
+		if (source.status)
+			printf("  %s does not work here: %s\n", name,
+			       source.why);
+	}
+	return ok;
+}
+
+static const char *or_none(const char *source)
+{
+	return source ? source : "none";
+}
+
+static void print_in_use(void)
+{
+	const char *forced = getenv("CPUCLOCK_SOURCE");
+
+	printf("  cpuclock_total()                     %s\n",
+	       cpuclock_self_source());
+	printf("  cpuclock_user(), _system(), _self()  %s\n",
+	       or_none(cpuclock_best_source(CPUCLOCK_SELF, CPUCLOCK_USER)));
+	printf("  another thread of the process        %s; user and system: "
+	       "%s\n",
+	       or_none(cpuclock_best_source(CPUCLOCK_THREAD, CPUCLOCK_TOTAL)),
+	       or_none(cpuclock_best_source(CPUCLOCK_THREAD, CPUCLOCK_USER)));
+	printf("  a process                            %s; user and system: "
+	       "%s\n",
+	       or_none(cpuclock_best_source(CPUCLOCK_PROCESS, CPUCLOCK_TOTAL)),
+	       or_none(cpuclock_best_source(CPUCLOCK_PROCESS, CPUCLOCK_USER)));
+	printf("  a thread of another process          %s; user and system: "
+	       "%s\n",
+	       or_none(cpuclock_best_source(CPUCLOCK_FOREIGN, CPUCLOCK_TOTAL)),
+	       or_none(cpuclock_best_source(CPUCLOCK_FOREIGN, CPUCLOCK_USER)));
+	if (forced && *forced)
+		printf("  CPUCLOCK_SOURCE=%s is set: `cpuclock read` uses "
+		       "that\n",
+		       forced);
+}
+
+static bool works(const char *source)
+{
+	struct cpuclock_source_info info;
+
+	return cpuclock_source_info(source, &info) == 0 && info.status == 0;
+}
+
+static void print_more(void)
+{
+	bool complete = true;
+
+	if (!works("self") || !works("rusage")) {
+		puts("  - Allow clock_gettime(2) and getrusage(2) in the "
+		     "seccomp "
+		     "filter.");
+		complete = false;
+	}
+	if (!works("proc")) {
+		puts("  - Mount /proc: user and system time of other threads "
+		     "and "
+		     "processes need it\n"
+		     "    (mount -t proc proc /proc).");
+		complete = false;
+	} else if (!works("schedstat")) {
+		puts("  - A kernel with CONFIG_SCHED_INFO: it gives the time "
+		     "of "
+		     "foreign threads in ns.");
+		complete = false;
+	}
+	if (!tracepoints_are_readable()) {
+		puts("  - Run `cpuclock bench` as root: it then counts system "
+		     "calls and kernel memory.");
+		complete = false;
+	}
+	if (complete)
+		puts("  Nothing: all that this version can use is at hand.");
+}
+
+bool info_print(const struct info *info)
+{
+	bool ok;
+
+	puts("This machine");
+	print_machine(info);
+	puts("\nSources, fastest first");
+	ok = print_sources();
+	puts("\nIn use");
+	print_in_use();
+	puts("\nTo get more");
+	print_more();
+	return ok;
+}
