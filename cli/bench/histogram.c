@@ -3,7 +3,7 @@
 
 #include "histogram.h"
 
-#define EXACT_LIMIT (2 * HISTOGRAM_HALF)
+#define EXACT_LIMIT (UINT64_C(2) * HISTOGRAM_HALF)
 
 static size_t bucket_of(uint64_t value)
 {

@@ -48,6 +48,7 @@ int64_t proc_stdio_read(const void *arg)
 	do {
 		fields++;
 	} while (isspace((unsigned char)*fields));
+	/* NOLINTNEXTLINE(cert-err34-c): as the JDK does it */
 	if (sscanf(fields, "%c %d %d %d %d %d %lu %lu %lu %lu %lu %lu %lu",
 		   &state, &number, &number, &number, &number, &number,
 		   &skipped, &skipped, &skipped, &skipped, &skipped, &user,

@@ -86,18 +86,40 @@ int tracepoint_open(const char *tracefs, const char *name, uint64_t period)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Takes " NAME:NUMBER;" from the front of *text. */
+static bool take_attribute(const char **text, const char *name, size_t *ret)
+{
+	const char *p = *text + strspn(*text, " \t");
+	size_t length = strlen(name);
+	char *end;
+
+	if (strncmp(p, name, length) != 0 || p[length] < '0' || p[length] > '9')
+		return false;
+	errno = 0;
+	*ret = strtoul(p + length, &end, 10);
+	if (errno || *end != ';')
+		return false;
+	*text = end + 1;
+	return true;
+}
+
 /* "	field:size_t bytes_alloc;	offset:32;	size:8;	signed:0;" */
 int tracepoint_parse_field(const char *text, const char *field,
 			   struct tracepoint_field *ret_field)
 {
+	struct tracepoint_field found;
 	char wanted[64];
-	const char *found;
+	const char *p;
 
 	snprintf(wanted, sizeof(wanted), " %s;", field);
-	found = strstr(text, wanted);
-	if (!found || sscanf(found + strlen(wanted), " offset:%zu; size:%zu;",
-			     &ret_field->offset, &ret_field->size) != 2)
+	p = strstr(text, wanted);
+	if (!p)
 		return -ENOENT;
+	p += strlen(wanted);
+	if (!take_attribute(&p, "offset:", &found.offset) ||
+	    !take_attribute(&p, "size:", &found.size))
+		return -ENOENT;
+	*ret_field = found;
 	return 0;
 }
 
