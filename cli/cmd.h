@@ -11,7 +11,7 @@ enum {
 	CMD_OK = 0,
 	CMD_FAILURE = 1,
 	CMD_USAGE = 2,
-	CMD_INTERRUPTED = 130,
+	CMD_SIGNALLED = 128, /* and the number of the signal */
 };
 
 struct cmd {

@@ -140,7 +140,7 @@ static int measure(struct bench *bench, const struct bench_options *options,
 	if (!print(bench, options, baseline))
 		status = cmd_fail(&cmd_bench, "out of memory");
 	if (bench->interrupted)
-		return CMD_INTERRUPTED;
+		return CMD_SIGNALLED + bench->interrupted;
 	if (!status && has_failures(bench))
 		status =
 			cmd_fail(&cmd_bench, "some rows could not be measured");

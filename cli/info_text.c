@@ -183,6 +183,7 @@ static bool works(const char *source)
 static void print_more(void)
 {
 	bool complete = true;
+	const char *why;
 
 	if (!works("self") || !works("rusage")) {
 		puts("  - Allow clock_gettime(2) and getrusage(2) in the "
@@ -202,9 +203,12 @@ static void print_more(void)
 		     "foreign threads in ns.");
 		complete = false;
 	}
-	if (!tracepoints_are_readable()) {
-		puts("  - Run `cpuclock bench` as root: it then counts system "
-		     "calls and kernel memory.");
+	if (!tracepoints_work(&why)) {
+		printf("  - For `cpuclock bench` to count system calls and "
+		       "kernel "
+		       "memory, run it as root\n    where tracepoints can be "
+		       "had. Here: %s.\n",
+		       why);
 		complete = false;
 	}
 	if (complete)

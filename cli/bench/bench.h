@@ -87,8 +87,8 @@ struct bench {
 	size_t n_rows;
 	struct bench_cell *cells; /* what was begun: row by row, in order */
 	size_t n_cells;
-	bool interrupted;
-	char kernel_work_why[160]; /* why it was not measured; "" if it was */
+	int interrupted; /* the signal that ended the work early, or 0 */
+	const char *kernel_work_why; /* why it was not measured, or NULL */
 };
 
 /* A cell in numbers. */

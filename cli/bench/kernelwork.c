@@ -2,16 +2,11 @@
 /*
  * What the kernel does for one call: system calls, and memory that it takes
  * from its slab allocator, both seen through tracepoints on the thread that
- * calls. In a child process, as it may enter a mount namespace.
+ * calls.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -37,25 +32,16 @@ struct probes {
 };
 
 struct work {
-	bool measured;
 	double system_calls;
 	double allocations;
 	double allocated_bytes;
 };
 
-/* What the child leaves for the parent. */
-struct report {
-	bool complete;
-	char why[160];
-	struct work works[]; /* one a row */
-};
-
-static int open_allocation(const char *tracefs, size_t i, struct probes *probes)
+static int open_allocation(int tracefs, size_t i, struct probes *probes)
 {
 	int fd = tracepoint_open(tracefs, allocations[i], 1);
 	int err;
 
-	probes->allocations[i] = -1;
 	if (fd == -ENOENT)
 		return 0;
 	if (fd < 0)
@@ -72,10 +58,24 @@ static int open_allocation(const char *tracefs, size_t i, struct probes *probes)
 	return 0;
 }
 
-static int open_probes(const char *tracefs, struct probes *probes)
+static void close_probes(struct probes *probes)
+{
+	for (size_t i = 0; i < N_ALLOCATIONS; i++) {
+		if (probes->allocations[i] < 0)
+			continue;
+		sample_ring_close(&probes->rings[i]);
+		close(probes->allocations[i]);
+	}
+	if (probes->system_calls >= 0)
+		close(probes->system_calls);
+}
+
+static int open_probes(int tracefs, struct probes *probes)
 {
 	int err = 0;
 
+	for (size_t i = 0; i < N_ALLOCATIONS; i++)
+		probes->allocations[i] = -1;
 	probes->system_calls =
 		tracepoint_open(tracefs, "raw_syscalls/sys_enter", 0);
 	if (probes->system_calls < 0)
@@ -132,8 +132,8 @@ static int count(struct probes *probes, const struct bench_call *call, int n,
 }
 
 /* The difference to a run without calls is what the calls did. */
-static void measure(struct probes *probes, const struct bench_row *row,
-		    pid_t other_tid, struct work *work)
+static void measure(struct probes *probes, struct bench_row *row,
+		    pid_t other_tid)
 {
 	struct bench_call call = {0};
 	struct work with, without;
@@ -143,12 +143,11 @@ static void measure(struct probes *probes, const struct bench_row *row,
 	call.call(call.arg);
 	if (count(probes, &call, 0, &without) == 0 &&
 	    count(probes, &call, CALLS, &with) == 0) {
-		work->measured = true;
-		work->system_calls =
+		row->system_calls =
 			(with.system_calls - without.system_calls) / CALLS;
-		work->allocations =
+		row->allocations =
 			(with.allocations - without.allocations) / CALLS;
-		work->allocated_bytes =
+		row->allocated_bytes =
 			(with.allocated_bytes - without.allocated_bytes) /
 			CALLS;
 	}
@@ -156,84 +155,37 @@ static void measure(struct probes *probes, const struct bench_row *row,
 		call.release(call.arg);
 }
 
-static void child(const struct bench *bench, struct report *report)
+static void measure_rows(struct bench *bench, struct probes *probes)
 {
-	const char *why = "";
-	const char *tracefs;
-	struct probes probes = {0};
-	struct sleeper *sleeper;
 	pid_t other_tid;
-	int err;
+	struct sleeper *sleeper = sleeper_start(&other_tid);
 
-	signal(SIGINT, SIG_DFL);
-	/* Before there is a second thread: unshare(2) wants a single one. */
-	tracefs = tracefs_find(&why);
-	if (!tracefs) {
-		snprintf(report->why, sizeof(report->why), "%s", why);
-		return;
-	}
-	sleeper = sleeper_start(&other_tid);
 	if (!sleeper)
 		return;
-	err = open_probes(tracefs, &probes);
-	if (err) {
-		snprintf(report->why, sizeof(report->why),
-			 "perf_event_open of a tracepoint: %s",
-			 err == -EACCES || err == -EPERM
-				 ? "not permitted; it needs CAP_PERFMON or "
-				   "root"
-				 : strerror(-err));
-		return;
-	}
 	for (size_t i = 0; i < bench->n_rows; i++) {
 		if (bench->rows[i].selected)
-			measure(&probes, &bench->rows[i], other_tid,
-				&report->works[i]);
+			measure(probes, &bench->rows[i], other_tid);
 	}
-	report->complete = true;
-}
-
-static void take_over(struct bench *bench, const struct report *report)
-{
-	for (size_t i = 0; i < bench->n_rows; i++) {
-		const struct work *work = &report->works[i];
-
-		if (!work->measured)
-			continue;
-		bench->rows[i].system_calls = work->system_calls;
-		bench->rows[i].allocations = work->allocations;
-		bench->rows[i].allocated_bytes = work->allocated_bytes;
-	}
+	sleeper_end(sleeper);
 }
 
 void bench_kernel_work(struct bench *bench)
 {
-	size_t size =
-		sizeof(struct report) + bench->n_rows * sizeof(struct work);
-	struct report *report = mmap(NULL, size, PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t pid;
+	struct probes probes;
+	const char *why;
+	int tracefs;
 
-	snprintf(bench->kernel_work_why, sizeof(bench->kernel_work_why),
-		 "could not be measured");
-	if (report == MAP_FAILED)
+	bench->kernel_work_why = NULL;
+	if (!tracepoints_work(&why)) {
+		bench->kernel_work_why = why;
 		return;
-	pid = fork();
-	if (pid == 0) {
-		child(bench, report);
-		_exit(EXIT_SUCCESS);
 	}
-	if (pid > 0) {
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		if (report->complete) {
-			bench->kernel_work_why[0] = '\0';
-			take_over(bench, report);
-		} else if (report->why[0]) {
-			snprintf(bench->kernel_work_why,
-				 sizeof(bench->kernel_work_why), "%s",
-				 report->why);
-		}
-	}
-	munmap(report, size);
+	tracefs = tracefs_open(&why);
+	if (open_probes(tracefs, &probes) == 0)
+		measure_rows(bench, &probes);
+	else
+		bench->kernel_work_why = "the kernel's tracepoints of memory "
+					 "cannot be sampled";
+	close_probes(&probes);
+	close(tracefs);
 }

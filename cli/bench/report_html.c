@@ -163,10 +163,9 @@ static bool write_data(const struct bench *bench, FILE *stream)
 	json_begin_object(&json, NULL);
 	json_string(&json, "version", CPUCLOCK_VERSION);
 	json_string(&json, "date", bench->date);
-	json_bool(&json, "interrupted", bench->interrupted);
+	json_bool(&json, "interrupted", bench->interrupted != 0);
 	write_machine(&json, bench);
-	json_string(&json, "kernel_work_why",
-		    *bench->kernel_work_why ? bench->kernel_work_why : NULL);
+	json_string(&json, "kernel_work_why", bench->kernel_work_why);
 	json_begin_array(&json, "rows");
 	for (size_t i = 0; i < bench->n_rows; i++) {
 		for (int j = 0; j < settings->n_thread_counts && ok; j++)

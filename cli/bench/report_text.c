@@ -212,7 +212,7 @@ static bool print_kernel_work(const struct bench *bench, FILE *stream)
 	fputs("\nWork in the kernel per call; memory is that of its slab "
 	      "allocator\n",
 	      stream);
-	if (*bench->kernel_work_why)
+	if (bench->kernel_work_why)
 		fprintf(stream,
 			"Not measured, system calls are as stated: %s\n",
 			bench->kernel_work_why);

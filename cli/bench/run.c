@@ -20,8 +20,7 @@ static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int signal)
 {
-	(void)signal;
-	interrupted = 1;
+	interrupted = signal;
 }
 
 static size_t cell_memory(const struct bench_settings *settings,
@@ -83,8 +82,8 @@ static void run_fork(const struct bench *bench, struct bench_cell *cell)
 	if (pid == 0)
 		child(bench, cell);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-		/* Ctrl-C reaches the child by itself, a kill of this process
-		 * does not. */
+		/* Ctrl-C reaches the child by itself, a signal to this
+		 * process alone does not. */
 		if (interrupted)
 			kill(pid, SIGINT);
 	}

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,59 +11,83 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../machine.h"
 #include "tracepoint.h"
 
 #define RING_PAGES 128
 
-static bool has_events(const char *tracefs)
+static bool has_events(int tracefs)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/events/raw_syscalls/sys_enter/id",
-		 tracefs);
-	return access(path, R_OK) == 0;
+	return faccessat(tracefs, "events/raw_syscalls/sys_enter/id", R_OK,
+			 0) == 0;
 }
 
-static const char *const places[] = {"/sys/kernel/tracing",
-				     "/sys/kernel/debug/tracing"};
-
-bool tracepoints_are_readable(void)
+static int mount_tracefs(void)
 {
-	if (has_events(places[0]) || has_events(places[1]))
-		return true;
-	return access(places[0], F_OK) == 0 && geteuid() == 0;
+	int filesystem = fsopen("tracefs", FSOPEN_CLOEXEC);
+	int tracefs = -1;
+
+	if (filesystem < 0)
+		return -errno;
+	if (fsconfig(filesystem, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		tracefs = fsmount(filesystem, FSMOUNT_CLOEXEC,
+				  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					  MOUNT_ATTR_NOEXEC);
+	if (tracefs < 0)
+		tracefs = -errno;
+	close(filesystem);
+	return tracefs;
 }
 
-const char *tracefs_find(const char **ret_why)
+int tracefs_open(const char **ret_why)
 {
+	static const char *const places[] = {"/sys/kernel/tracing",
+					     "/sys/kernel/debug/tracing"};
+	int tracefs;
+
 	for (size_t i = 0; i < 2; i++) {
-		if (has_events(places[i]))
-			return places[i];
+		tracefs = open(places[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (tracefs < 0)
+			continue;
+		if (has_events(tracefs))
+			return tracefs;
+		close(tracefs);
 	}
-	if (access(places[0], F_OK) != 0) {
+
+	tracefs = mount_tracefs();
+	if (tracefs == -EPERM || tracefs == -EACCES) {
+		*ret_why = "tracefs is not mounted, or may be read by root "
+			   "only";
+	} else if (tracefs < 0) {
 		*ret_why = "the kernel has no tracefs";
-		return NULL;
-	}
-	if (geteuid() != 0) {
-		*ret_why = "tracefs may be read by root only";
-		return NULL;
-	}
-	if (unshare(CLONE_NEWNS) != 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-	    mount("tracefs", places[0], "tracefs",
-		  MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0) {
-		*ret_why = "tracefs is not mounted, and may not be mounted";
-		return NULL;
-	}
-	if (!has_events(places[0])) {
+	} else if (!has_events(tracefs)) {
+		close(tracefs);
+		tracefs = -ENOENT;
 		*ret_why = "the kernel has no tracepoints for system calls";
-		return NULL;
 	}
-	return places[0];
+	return tracefs;
 }
 
-int tracepoint_open(const char *tracefs, const char *name, uint64_t period)
+/* A small file as a string; false if it cannot be read. */
+static bool read_file(int tracefs, const char *name, const char *file,
+		      char *text, size_t size)
+{
+	char path[160];
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "events/%s/%s", name, file);
+	fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	length = read(fd, text, size - 1);
+	close(fd);
+	if (length < 0)
+		return false;
+	text[length] = '\0';
+	return true;
+}
+
+int tracepoint_open(int tracefs, const char *name, uint64_t period)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT,
@@ -73,17 +96,33 @@ int tracepoint_open(const char *tracefs, const char *name, uint64_t period)
 		.sample_type = period ? PERF_SAMPLE_RAW : 0,
 		.disabled = 1,
 	};
-	char path[160];
-	char line[32];
+	char id[32];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/events/%s/id", tracefs, name);
-	if (!read_line(path, line, sizeof(line)))
+	if (!read_file(tracefs, name, "id", id, sizeof(id)))
 		return -ENOENT;
-	attr.config = strtoull(line, NULL, 10);
+	attr.config = strtoull(id, NULL, 10);
 	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1,
 			  PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+bool tracepoints_work(const char **ret_why)
+{
+	int tracefs = tracefs_open(ret_why);
+	int fd;
+
+	if (tracefs < 0)
+		return false;
+	fd = tracepoint_open(tracefs, "raw_syscalls/sys_enter", 0);
+	close(tracefs);
+	if (fd < 0) {
+		*ret_why = "perf_event_open(2) of a tracepoint is refused: it "
+			   "needs root or CAP_PERFMON";
+		return false;
+	}
+	close(fd);
+	return true;
 }
 
 /* Takes " NAME:NUMBER;" from the front of *text. */
@@ -123,21 +162,13 @@ int tracepoint_parse_field(const char *text, const char *field,
 	return 0;
 }
 
-int tracepoint_field(const char *tracefs, const char *name, const char *field,
+int tracepoint_field(int tracefs, const char *name, const char *field,
 		     struct tracepoint_field *ret_field)
 {
-	char path[160];
 	char text[4096];
-	FILE *file;
-	size_t length;
 
-	snprintf(path, sizeof(path), "%s/events/%s/format", tracefs, name);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	length = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[length] = '\0';
+	if (!read_file(tracefs, name, "format", text, sizeof(text)))
+		return -ENOENT;
 	return tracepoint_parse_field(text, field, ret_field);
 }
 

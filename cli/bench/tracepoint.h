@@ -8,20 +8,21 @@
 #include <stdint.h>
 
 /*
- * Finds tracefs; where it is not mounted, mounts it for this process alone, in
- * a mount namespace of its own. Returns a path, or NULL and why.
+ * Opens the folder of tracefs; where it is not mounted, a mount of it that has
+ * no place in the file system and ends with the descriptor (fsmount(2), since
+ * Linux 5.2). Returns a descriptor, or -errno and why.
  */
-const char *tracefs_find(const char **ret_why);
-
-/* Would tracefs_find succeed? Changes nothing. */
-bool tracepoints_are_readable(void);
+int tracefs_open(const char **ret_why);
 
 /*
  * Opens a tracepoint such as "kmem/kmalloc" on the calling thread, disabled.
  * With period 0 it only counts, with 1 each hit is sampled with its raw data.
  * Returns a descriptor, or -errno: -ENOENT if the kernel has none of the name.
  */
-int tracepoint_open(const char *tracefs, const char *name, uint64_t period);
+int tracepoint_open(int tracefs, const char *name, uint64_t period);
+
+/* Can tracepoints be counted here? If not, why not, in a static string. */
+bool tracepoints_work(const char **ret_why);
 
 /* Where a number stands in the raw data of a tracepoint. */
 struct tracepoint_field {
@@ -30,7 +31,7 @@ struct tracepoint_field {
 };
 
 /* 0, or -ENOENT where the format has no such field. */
-int tracepoint_field(const char *tracefs, const char *name, const char *field,
+int tracepoint_field(int tracefs, const char *name, const char *field,
 		     struct tracepoint_field *ret_field);
 
 /* Finds a field in the text of a tracepoint's "format" file. */

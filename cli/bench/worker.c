@@ -175,7 +175,7 @@ static void *work(void *arg)
 }
 
 /* Adds up what the threads did in an iteration, while they wait. */
-static int collect(struct crew *crew, struct bench_cell *cell, bool warm)
+static int collect(struct crew *crew, struct bench_cell *cell, bool counts)
 {
 	struct bench_iteration *sum = &cell->iterations[cell->n_done];
 
@@ -184,7 +184,7 @@ static int collect(struct crew *crew, struct bench_cell *cell, bool warm)
 
 		if (worker->error)
 			return worker->error;
-		if (warm) {
+		if (counts) {
 			sum->calls += worker->result.calls;
 			sum->wall_ns += worker->result.wall_ns;
 			sum->cpu_ns += worker->result.cpu_ns;
@@ -198,7 +198,7 @@ static int collect(struct crew *crew, struct bench_cell *cell, bool warm)
 			memset(worker->histogram, 0,
 			       sizeof(*worker->histogram));
 	}
-	cell->n_done += warm;
+	cell->n_done += counts;
 	return 0;
 }
 
