@@ -64,11 +64,11 @@ static void explain_fixed(clockid_t id)
 		puts("same as     -6: SCHED of process 0, the caller's own");
 	else if (id == CLOCK_THREAD_CPUTIME_ID)
 		puts("same as     -2: SCHED of thread 0, the caller itself");
-	else if (id <= CLOCK_BOOTTIME)
+	if (id <= CLOCK_BOOTTIME)
 		puts("trap        the CPU clock id of PID or TID -1 comes out "
 		     "as "
 		     "an id from 0 to 7:\n"
-		     "            a wall clock answers, without an error");
+		     "            another clock answers, without an error");
 }
 
 static void explain_value(const struct cpuclock_clockid *id)

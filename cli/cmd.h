@@ -27,7 +27,8 @@ extern const struct cmd cmd_decode;
 extern const struct cmd cmd_encode;
 extern const struct cmd cmd_bench;
 
-/* "cpuclock NAME: ..." on stderr, in one line; returns CMD_FAILURE. */
+/* "cpuclock NAME: ..." on stderr, in one line; returns CMD_FAILURE. Without a
+ * command: "cpuclock: ...". */
 int cmd_fail(const struct cmd *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -71,7 +71,9 @@ static int open_outputs(const struct bench_options *options,
 	return CMD_OK;
 }
 
-static int write_outputs(const struct bench *bench, struct outfile *files)
+static int write_outputs(const struct bench *bench,
+			 const struct bench_options *options,
+			 struct outfile *files)
 {
 	int status = CMD_OK;
 
@@ -88,7 +90,7 @@ static int write_outputs(const struct bench *bench, struct outfile *files)
 		err = outfile_commit(&files[i]);
 		if (err)
 			status = cmd_fail(&cmd_bench, "cannot write %s: %s",
-					  files[i].path, strerror(-err));
+					  options->outputs[i], strerror(-err));
 	}
 	return status;
 }
@@ -136,7 +138,7 @@ static int measure(struct bench *bench, const struct bench_options *options,
 		return cmd_fail(&cmd_bench, "out of memory");
 	}
 
-	status = write_outputs(bench, files);
+	status = write_outputs(bench, options, files);
 	if (!print(bench, options, baseline))
 		status = cmd_fail(&cmd_bench, "out of memory");
 	if (bench->interrupted)

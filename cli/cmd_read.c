@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -93,14 +95,17 @@ static int resolve(struct request *request)
 {
 	struct cpuclock_source_info info;
 	const char *forced = getenv("CPUCLOCK_SOURCE");
+	const char *origin = "--source";
 
-	if (!request->source && forced && *forced)
+	if (!request->source && forced && *forced) {
 		request->source = forced;
+		origin = "CPUCLOCK_SOURCE";
+	}
 	if (request->source && strcmp(request->source, "best") == 0)
 		request->source = NULL;
 	if (request->source && cpuclock_source_info(request->source, &info))
-		return cmd_usage(&cmd_read, "no source '%s' (best %s)",
-				 request->source, source_words());
+		return cmd_usage(&cmd_read, "%s: no source '%s' (best %s)",
+				 origin, request->source, source_words());
 
 	if (request->tid)
 		request->target = CPUCLOCK_FOREIGN;
@@ -114,13 +119,12 @@ static int resolve(struct request *request)
 /* With both -p and -t, the thread must be one of the process. */
 static bool is_member(const struct request *request)
 {
-	char path[64];
-
 	if (!request->pid || !request->tid)
 		return true;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)request->pid,
-		 (int)request->tid);
-	return access(path, F_OK) == 0;
+	/* Signal 0 only asks; a refusal means that there is such a thread. */
+	return syscall(SYS_tgkill, (int)request->pid, (int)request->tid, 0) ==
+		       0 ||
+	       errno != ESRCH;
 }
 
 static void print(const struct request *request, const char *source,

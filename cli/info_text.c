@@ -150,6 +150,7 @@ static const char *or_none(const char *source)
 static void print_in_use(void)
 {
 	const char *forced = getenv("CPUCLOCK_SOURCE");
+	struct cpuclock_source_info source;
 
 	printf("  cpuclock_total()                     %s\n",
 	       cpuclock_self_source());
@@ -168,9 +169,10 @@ static void print_in_use(void)
 	       or_none(cpuclock_best_source(CPUCLOCK_FOREIGN, CPUCLOCK_TOTAL)),
 	       or_none(cpuclock_best_source(CPUCLOCK_FOREIGN, CPUCLOCK_USER)));
 	if (forced && *forced)
-		printf("  CPUCLOCK_SOURCE=%s is set: `cpuclock read` uses "
-		       "that\n",
-		       forced);
+		printf("  CPUCLOCK_SOURCE is set, for `cpuclock read`: %s\n",
+		       cpuclock_source_info(forced, &source) == 0
+			       ? source.name
+			       : "to no source that there is");
 }
 
 static bool works(const char *source)

@@ -9,15 +9,41 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "utf8.h"
 
 static const struct cmd *const commands[] = {
 	&cmd_info, &cmd_read, &cmd_decode, &cmd_encode, &cmd_bench, NULL,
 };
 
-static void say(const struct cmd *cmd, const char *format, va_list args)
+/*
+ * One line, whatever it quotes: control characters and what is not UTF-8 are
+ * shown as \xHH. The end of an overlong message is left out.
+ */
+static void say(const struct cmd *cmd, const char *format, va_list args,
+		const char *hint)
 {
-	fprintf(stderr, "cpuclock %s: ", cmd->name);
-	vfprintf(stderr, format, args);
+	char text[1024];
+	const unsigned char *p = (const unsigned char *)text;
+	size_t rest;
+
+	vsnprintf(text, sizeof(text), format, args);
+	rest = strlen(text);
+	fprintf(stderr, "cpuclock%s%s: ", cmd ? " " : "", cmd ? cmd->name : "");
+	while (rest > 0) {
+		size_t length = utf8_length(p, rest);
+
+		/* U+0080 to U+009F, two bytes from 0xc2 on, are controls. */
+		if (length == 0 || *p < 0x20 || *p == 0x7f ||
+		    (length == 2 && *p == 0xc2 && p[1] < 0xa0)) {
+			fprintf(stderr, "\\x%02x", *p);
+			length = 1;
+		} else {
+			fwrite(p, 1, length, stderr);
+		}
+		p += length;
+		rest -= length;
+	}
+	fprintf(stderr, "%s\n", hint);
 }
 
 int cmd_fail(const struct cmd *cmd, const char *format, ...)
@@ -25,20 +51,21 @@ int cmd_fail(const struct cmd *cmd, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(cmd, format, args);
+	say(cmd, format, args, "");
 	va_end(args);
-	fputc('\n', stderr);
 	return CMD_FAILURE;
 }
 
 int cmd_usage(const struct cmd *cmd, const char *format, ...)
 {
+	char hint[64];
 	va_list args;
 
+	snprintf(hint, sizeof(hint), "; see 'cpuclock%s%s --help'",
+		 cmd ? " " : "", cmd ? cmd->name : "");
 	va_start(args, format);
-	say(cmd, format, args);
+	say(cmd, format, args, hint);
 	va_end(args);
-	fprintf(stderr, "; see 'cpuclock %s --help'\n", cmd->name);
 	return CMD_USAGE;
 }
 
@@ -106,11 +133,8 @@ static int run(int argc, char **argv)
 {
 	const struct cmd *cmd;
 
-	if (argc < 2) {
-		fputs("cpuclock: which command? See 'cpuclock --help'\n",
-		      stderr);
-		return CMD_USAGE;
-	}
+	if (argc < 2)
+		return cmd_usage(NULL, "which command?");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
 		print_help(stdout);
 		return CMD_OK;
@@ -121,10 +145,7 @@ static int run(int argc, char **argv)
 	}
 	cmd = find(argv[1]);
 	if (!cmd) {
-		fprintf(stderr,
-			"cpuclock: no command '%s'; see 'cpuclock --help'\n",
-			argv[1]);
-		return CMD_USAGE;
+		return cmd_usage(NULL, "there is no command '%s'", argv[1]);
 	}
 	opterr = 0;
 	return cmd->run(argc - 1, argv + 1);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,18 +25,11 @@ static void apply_umask(int fd)
 	fchmod(fd, 0666 & ~mask);
 }
 
-int outfile_open(struct outfile *file, const char *path)
+static int open_temporary(struct outfile *file)
 {
-	struct stat status;
 	int fd, err;
 
-	*file = (struct outfile){.path = path};
-	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-		return open_directly(file);
-	if (access(path, F_OK) == 0 && access(path, W_OK) != 0)
-		return -errno;
-
-	if (asprintf(&file->temporary, "%s.XXXXXX", path) < 0) {
+	if (asprintf(&file->temporary, "%s.XXXXXX", file->path) < 0) {
 		file->temporary = NULL;
 		return -ENOMEM;
 	}
@@ -51,7 +45,35 @@ int outfile_open(struct outfile *file, const char *path)
 		unlink(file->temporary);
 		close(fd);
 	}
+	return err;
+}
+
+static void release(struct outfile *file)
+{
 	free(file->temporary);
+	free(file->path);
+	*file = (struct outfile){0};
+}
+
+int outfile_open(struct outfile *file, const char *path)
+{
+	struct stat status;
+	bool exists = stat(path, &status) == 0;
+	bool dangles = !exists && lstat(path, &status) == 0;
+	int err;
+
+	*file = (struct outfile){.path = exists ? realpath(path, NULL)
+						: strdup(path)};
+	if (!file->path)
+		return -errno;
+	if (exists && S_ISREG(status.st_mode) && access(path, W_OK) != 0)
+		err = -errno;
+	else if (dangles || (exists && !S_ISREG(status.st_mode)))
+		err = open_directly(file);
+	else
+		err = open_temporary(file);
+	if (err)
+		release(file);
 	return err;
 }
 
@@ -65,16 +87,13 @@ int outfile_commit(struct outfile *file)
 		err = -EIO;
 	if (fclose(file->stream) != 0 && !err)
 		err = -errno;
-	file->stream = NULL;
-	if (!file->temporary)
-		return err;
-
-	if (!err && rename(file->temporary, file->path) != 0)
-		err = -errno;
-	if (err)
-		unlink(file->temporary);
-	free(file->temporary);
-	file->temporary = NULL;
+	if (file->temporary) {
+		if (!err && rename(file->temporary, file->path) != 0)
+			err = -errno;
+		if (err)
+			unlink(file->temporary);
+	}
+	release(file);
 	return err;
 }
 
@@ -84,6 +103,5 @@ void outfile_abandon(struct outfile *file)
 		fclose(file->stream);
 	if (file->temporary)
 		unlink(file->temporary);
-	free(file->temporary);
-	*file = (struct outfile){0};
+	release(file);
 }

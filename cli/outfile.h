@@ -2,7 +2,7 @@
 /*
  * A file that appears whole or not at all: written under a temporary name in
  * the same folder, and renamed at the end. What is no regular file, such as
- * /dev/stdout or a pipe, is written directly.
+ * /dev/stdout or a pipe, is written directly. A symbolic link is followed.
  */
 #ifndef CPUCLOCK_OUTFILE_H
 #define CPUCLOCK_OUTFILE_H
@@ -11,8 +11,8 @@
 
 struct outfile {
 	FILE *stream;
-	const char *path; /* must outlive this */
-	char *temporary;  /* NULL if written directly */
+	char *path;	 /* of the file itself, behind links */
+	char *temporary; /* NULL if written directly */
 };
 
 /* 0, or -errno; creates the temporary file, so that a folder that cannot be

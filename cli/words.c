@@ -79,11 +79,13 @@ void describe_error(char *text, size_t size, int err,
 			 source ? source : "chosen");
 	else if (err == -EOPNOTSUPP && source)
 		snprintf(text, size,
-			 "source %s does not give %s of this target", source,
-			 kind_words[kind]);
+			 "source %s does not give %s of this target; `cpuclock "
+			 "info` shows what gives what",
+			 source, kind_words[kind]);
 	else if (err == -EOPNOTSUPP)
 		snprintf(text, size,
-			 "no source that works here gives %s of this target",
+			 "no source that works here gives %s of this target; "
+			 "`cpuclock info` shows why",
 			 kind_words[kind]);
 	else
 		snprintf(text, size, "%s", strerror(-err));

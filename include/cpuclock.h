@@ -33,8 +33,9 @@ enum cpuclock_kind {
 	/*
 	 * The parts of total in user mode and in the kernel. Linux estimates
 	 * the proportion by sampling at the timer tick and scales it to the
-	 * exact total (kernel/sched/cputime.c, cputime_adjust); the error is
-	 * about one tick, whatever the unit.
+	 * exact total (kernel/sched/cputime.c, cputime_adjust). Whatever the
+	 * unit, the error is that of the sampling: up to about half a tick
+	 * times the square root of the ticks seen; see cpuclock(7).
 	 */
 	CPUCLOCK_USER,
 	CPUCLOCK_SYSTEM,
@@ -131,7 +132,8 @@ struct cpuclock;
  * -EINVAL      @id is not 1 to 4194304 (0 for CPUCLOCK_SELF); @target or @kind
  *              is not of its enum; @id is a thread where a process is asked for
  * -ENOENT      there is no source of that name
- * -EOPNOTSUPP  the source does not give this kind, or not for this target
+ * -EOPNOTSUPP  the source does not give this kind, or not for this target; or
+ *              it needs /proc, which is not mounted
  * -ESRCH       the thread or process does not exist, or has ended
  * -EPERM       the thread belongs to another process, and CPUCLOCK_THREAD or a
  *              source that reads clock ids was asked for
@@ -150,12 +152,16 @@ int cpuclock_open(enum cpuclock_target target, pid_t id,
  *
  * A handle of CPUCLOCK_SELF answers for the thread that reads it.
  *
- * -ESRCH   the thread or process has ended
- * -EACCES  it exists, but /proc hides it
+ * -ESRCH      the thread or process has ended
+ * -EPERM      the thread is not of this process: in a child of fork, or its id
+ *             was given to another process
+ * -EINVAL     the id of the process was given to a thread
+ * -EACCES     it exists, but /proc hides it
+ * -EOPNOTSUPP /proc is no longer mounted
  * -EMFILE, -ENFILE  no file descriptor is left (proc, schedstat)
- * -EBADMSG the text in /proc is not what proc(5) says
+ * -EBADMSG    the text in /proc is not what proc(5) says
  *
- * MT-Safe. AS-Safe. No allocation. System calls: see cpuclock_source_info.
+ * MT-Safe, AS-Safe. No allocation. System calls: see cpuclock_source_info.
  */
 int64_t cpuclock_read(const struct cpuclock *clock);
 
@@ -211,8 +217,8 @@ int cpuclock_source_info(const char *source,
  * cpuclock_source_resolution - smallest step of a kind read through a source,
  * in nanoseconds.
  *
- * The step of the numbers, not their error: the error of user and system is
- * about one tick in every source.
+ * The step of the numbers, not their error: that of user and system is in every
+ * source the error of sampling, see CPUCLOCK_USER.
  *
  * -ENOENT      there is no source of that name
  * -EOPNOTSUPP  it does not give this kind
@@ -252,9 +258,9 @@ struct cpuclock_clockid {
  * cpuclock_clockid_encode - build the clock id of a CPU clock or device clock.
  *
  * value 0 means the caller itself, and such an id is a constant: the kernel
- * then looks no PID up. Anything outside of 0 to 4194304 is refused, because
- * the kernel would take the id of PID -1 for CLOCK_REALTIME or a neighbour and
- * answer with a wall clock. A descriptor may be 0 to 268435455.
+ * then looks no PID up. Anything outside of 0 to 4194304 is refused: the id of
+ * PID -1 is that of a fixed clock from 0 to 7, mostly a wall clock, which would
+ * answer without an error. A descriptor may be 0 to 268435455.
  *
  * -EINVAL  a field is out of range
  *

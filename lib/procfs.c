@@ -49,7 +49,7 @@ int cpuclock__procfs_read(const char *path, char *buffer, size_t size)
 const struct cpuclock__verdict *cpuclock__procfs_verdict(int result)
 {
 	static const struct cpuclock__verdict
-		absent = {-ENOENT, "/proc is not mounted here"},
+		absent = {-EOPNOTSUPP, "/proc is not mounted here"},
 		hidden = {-EACCES, "/proc may not be read here"},
 		no_descriptor = {-EMFILE, "no file descriptor is left"},
 		malformed = {-EBADMSG, "the text in /proc is not what proc(5) "

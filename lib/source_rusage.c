@@ -5,9 +5,9 @@
  *
  * Total is that clock: exact, 1 ns. User and system are the split that the
  * kernel scales to the total (kernel/sched/cputime.c, cputime_adjust), in steps
- * of 1 us, up to date; as it rests on samples, its error is about one timer
- * tick. Without the clock read a running thread would be up to one tick stale:
- * getrusage scales to the stored sum_exec_runtime, which the clock updates.
+ * of 1 us, up to date; the error is that of sampling at the timer tick. Without
+ * the clock read a running thread would be up to one tick stale: getrusage
+ * scales to the stored sum_exec_runtime, which the clock updates.
  */
 #include <sys/resource.h>
 

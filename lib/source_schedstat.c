@@ -28,15 +28,15 @@ static int read_schedstat(const char *path,
 static const struct cpuclock__verdict *probe(void)
 {
 	static const struct cpuclock__verdict
-		absent = {-ENOENT, "no /proc/thread-self/schedstat: /proc is "
-				   "not mounted, or the kernel has no "
-				   "CONFIG_SCHED_INFO"},
+		absent = {-EOPNOTSUPP, "the kernel has no schedstat: no "
+				       "CONFIG_SCHED_INFO"},
 		zero = {-EOPNOTSUPP, "the kernel fills schedstat with zeros: "
 				     "no CONFIG_SCHED_INFO"};
 	struct cpuclock__schedstat schedstat;
 	int err = read_schedstat("/proc/thread-self/schedstat", &schedstat);
 
-	if (err == -ENOENT)
+	if (err == -ENOENT &&
+	    cpuclock__source_probe(&cpuclock__source_proc)->status == 0)
 		return &absent;
 	if (!err && schedstat.cpu_ns == 0 && schedstat.switches == 0)
 		return &zero;

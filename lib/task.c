@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 
 #include "clockid.h"
@@ -24,6 +25,12 @@ static bool is_process(pid_t pid)
 {
 	return cpuclock__clock_getres(cpuclock__make_clockid(
 		       pid, false, CPUCLOCK_ID_SCHED)) != -EINVAL;
+}
+
+static bool have_proc(void)
+{
+	return cpuclock__syscall(SYS_faccessat, AT_FDCWD,
+				 (long)"/proc/self/stat", F_OK) == 0;
 }
 
 int cpuclock__task_check(enum cpuclock_target target, pid_t id)
@@ -58,9 +65,7 @@ int cpuclock__task_error(enum cpuclock_target target, pid_t id, int err)
 		why = cpuclock__task_check(target, id);
 		if (why)
 			return why;
-		if (access("/proc/self/stat", F_OK) != 0)
-			return -ENOENT;
-		return -EACCES;
+		return have_proc() ? -EACCES : -EOPNOTSUPP;
 	case -EPERM:
 		return -EACCES;
 	default:

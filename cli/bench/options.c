@@ -188,8 +188,14 @@ int bench_options_parse(int argc, char **argv, struct bench_options *options)
 		return cmd_usage(&cmd_bench,
 				 "only one format can go to standard output: "
 				 "name files, as in --json=FILE");
+	if (options->baseline && count_stdout(options) > 0)
+		return cmd_usage(
+			&cmd_bench,
+			"--baseline adds to the report for people: name "
+			"a file for the other format");
 	if (!options->settings.modes[BENCH_SAMPLE] && options->outputs[2])
-		return cmd_usage(&cmd_bench, "--hgrm needs --mode sample");
+		return cmd_usage(&cmd_bench,
+				 "--hgrm needs samples: --mode sample or all");
 	return CMD_OK;
 }
 

@@ -112,10 +112,12 @@ static bool print_avgt(const struct bench *bench, FILE *stream)
 		return false;
 	for (size_t i = 0; i < bench->n_rows; i++)
 		avgt_row(bench, i, table);
-	fputs("\nCost of a call (avgt): ns by the wall clock and by CPU time; "
-	      "sw: involuntary switches\nin the run, ! preempted a lot; as "
-	      "multiple of proc and of the cheapest system call\n\n",
-	      stream);
+	fprintf(stream,
+		"\nCost of a call (avgt): ns by the wall clock and by CPU "
+		"time; "
+		"sw: involuntary switches\nin the run, ! preempted a lot; as "
+		"multiple of proc and of the cheapest system call, %d thr\n\n",
+		bench->settings.thread_counts[0]);
 	ok = table_print(table, stream);
 	table_free(table);
 	return ok;
