@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cycles.h"
 #include "fast.h"
+#include "forkguard.h"
 #include "split.h"
 #include "sys.h"
 
@@ -60,24 +60,8 @@ struct thread {
 
 _Static_assert(sizeof(struct thread) <= 128, "at most two cache lines");
 
-/* A generation that no process has. */
-#define NO_GENERATION 1
-
 static __thread struct thread self __attribute__((
-	tls_model("initial-exec"))) = {.generation = NO_GENERATION};
-
-/*
- * What a child of fork, by whatever call, finds filled with zeros, so that it
- * takes no anchor of the parent's for its own.
- */
-struct process {
-	_Atomic uint64_t generation; /* 0 until the first anchor */
-	_Atomic uint64_t limit;	     /* the window in cycles; 0 if off */
-	atomic_int choosing;
-};
-
-static struct process no_process;
-static struct process *process = &no_process;
+	tls_model("initial-exec"))) = {.generation = CPUCLOCK__NO_GENERATION};
 
 /* In the order in which they are tried. */
 static const struct cpuclock__epoch *const epochs[] = {&cpuclock__epoch_rseq,
@@ -91,21 +75,6 @@ static atomic_bool decided;
 
 static struct cpuclock__verdict verdict = {
 	-EAGAIN, "the cycle counter's rate is not known yet"};
-
-__attribute__((constructor)) static void make_process_page(void)
-{
-	void *page = mmap(NULL, sizeof(*process), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		return;
-	/* Since Linux 4.14. */
-	if (madvise(page, sizeof(*process), MADV_WIPEONFORK) != 0) {
-		munmap(page, sizeof(*process));
-		return;
-	}
-	process = page;
-}
 
 /* ---- Choosing an epoch ------------------------------------------------------
  */
@@ -167,7 +136,7 @@ static void choose(void)
 					   "or has no constant rate"};
 	int idle = 0;
 
-	if (process == &no_process) {
+	if (!cpuclock__have_forkguard()) {
 		decide(NULL, &no_page);
 		return;
 	}
@@ -177,11 +146,12 @@ static void choose(void)
 	}
 	if (cpuclock__cycles_rate() == 0)
 		return;
-	if (!atomic_compare_exchange_strong(&process->choosing, &idle, 1))
+	if (!atomic_compare_exchange_strong(&cpuclock__process->choosing, &idle,
+					    1))
 		return;
 	if (!decided)
 		choose_first();
-	process->choosing = 0;
+	cpuclock__process->choosing = 0;
 }
 
 /* The epoch did not end though the thread was switched out: never again. */
@@ -193,7 +163,7 @@ static void give_up(void)
 		"was switched out"};
 
 	decide(NULL, &lied);
-	process->limit = 0;
+	cpuclock__process->limit = 0;
 }
 
 /* ---- Anchors
@@ -214,16 +184,11 @@ static int64_t to_ns(const struct thread *thread, uint64_t cycles)
 /* The first read of a thread in this process. */
 static void enter_process(struct thread *thread)
 {
-	uint64_t none = 0;
-	/* No parent's: the counter has moved on since. */
-	uint64_t generation = cpuclock__cycles() | 2;
+	uint64_t generation = cpuclock__enter_process();
 
-	if (!atomic_compare_exchange_strong(&process->generation, &none,
-					    generation))
-		generation = none;
 	if (thread->generation == generation)
 		return;
-	/* In a child of fork nothing of the parent's thread is left. */
+	/* In a child of fork nothing is left of the parent's thread. */
 	if (thread->word && chosen)
 		chosen->forget();
 	*thread = (struct thread){
@@ -379,6 +344,7 @@ static int read_slowly(bool want_usage, struct reading *reading,
 {
 	struct thread *thread = &self;
 	uint64_t rate = 0;
+	int saved = errno;
 
 	*ret_anchored = false;
 	if (!decided)
@@ -387,13 +353,16 @@ static int read_slowly(bool want_usage, struct reading *reading,
 		enter_process(thread);
 		rate = cpuclock__cycles_rate();
 	}
-	if (rate == 0 || !attach(thread))
+	if (rate == 0 || !attach(thread)) {
+		errno = saved;
 		return read_plainly(want_usage, reading);
+	}
+	errno = saved;
 	if (rate != thread->rate) {
 		thread->rate = rate;
-		process->limit = ((uint64_t)CPUCLOCK__WINDOW_NS
-				  << CPUCLOCK__RATE_SHIFT) /
-				 rate;
+		cpuclock__process->limit = ((uint64_t)CPUCLOCK__WINDOW_NS
+					    << CPUCLOCK__RATE_SHIFT) /
+					   rate;
 	}
 	return read_anchored(thread, want_usage, reading, ret_anchored);
 }
@@ -513,13 +482,12 @@ static inline int64_t carry_total(const struct thread *thread)
 	int64_t total_ns;
 	uint64_t cycles;
 
-	if (thread->generation !=
-	    atomic_load_explicit(&process->generation, memory_order_relaxed))
+	if (!cpuclock__is_generation(thread->generation))
 		return -1;
 	cycles = cpuclock__cycles() - thread->cycles;
 	/* In the window the product has less than 64 bits. */
-	if (cycles >
-	    atomic_load_explicit(&process->limit, memory_order_relaxed))
+	if (cycles > atomic_load_explicit(&cpuclock__process->limit,
+					  memory_order_relaxed))
 		return -1;
 	total_ns = thread->total_ns +
 		   (int64_t)(cycles * thread->rate >> CPUCLOCK__RATE_SHIFT);
@@ -632,8 +600,8 @@ const struct cpuclock__verdict *cpuclock__fast_probe(void)
 const struct cpuclock__verdict *
 cpuclock__fast_use(const struct cpuclock__epoch *epoch)
 {
-	process->limit = 0;
-	process->generation = 0;
+	cpuclock__process->limit = 0;
+	cpuclock__process->generation = 0;
 	decided = false;
 	chosen = NULL;
 	if (epoch) {

@@ -53,6 +53,7 @@ struct cpuclock__source {
 };
 
 extern const struct cpuclock__source cpuclock__source_fast;
+extern const struct cpuclock__source cpuclock__source_taskclock;
 extern const struct cpuclock__source cpuclock__source_self;
 extern const struct cpuclock__source cpuclock__source_posix;
 extern const struct cpuclock__source cpuclock__source_rusage;
