@@ -14,7 +14,7 @@ static void gather(struct info *info)
 	probe_accounting(&info->accounting);
 	probe_perf(&info->perf);
 	probe_rseq(&info->rseq);
-	info->cycles = cycles_are_usable();
+	info->cycles = cpuclock__cycles_usable();
 	if (!read_line("/sys/devices/system/cpu/nohz_full", info->nohz_full,
 		       sizeof(info->nohz_full)) ||
 	    strcmp(info->nohz_full, "(null)") == 0)

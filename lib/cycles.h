@@ -7,12 +7,14 @@
  *                             before all that stands behind
  *
  * CPUCLOCK__HAVE_CYCLES is 0 where none is known: there both read
- * CLOCK_MONOTONIC, in ns, from the vDSO.
+ * CLOCK_MONOTONIC_RAW, in ns, from the vDSO.
  */
 #ifndef CPUCLOCK_CYCLES_H
 #define CPUCLOCK_CYCLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #if defined(__x86_64__)
 
@@ -60,15 +62,13 @@ static inline uint64_t cpuclock__cycles_ordered(void)
 
 #else
 
-#include <time.h>
-
 #define CPUCLOCK__HAVE_CYCLES 0
 
 static inline uint64_t cpuclock__cycles(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -78,5 +78,18 @@ static inline uint64_t cpuclock__cycles_ordered(void)
 }
 
 #endif
+
+/* May the counter be read, and does the processor state a constant rate? */
+bool cpuclock__cycles_usable(void);
+
+/*
+ * Nanoseconds per step of the counter, times 2^32; 0 while that is not known to
+ * 1e-4: until about 1 ms after the process started, and again after the rate
+ * was seen to change. MT-Safe, AS-Safe. No system call where
+ * CLOCK_MONOTONIC_RAW is in the vDSO.
+ */
+uint64_t cpuclock__cycles_rate(void);
+
+#define CPUCLOCK__RATE_SHIFT 32
 
 #endif

@@ -8,6 +8,7 @@
 
 /* Fastest first: the order in which the best one is looked for. */
 static const struct cpuclock__source *const sources[] = {
+	&cpuclock__source_fast,	  &cpuclock__source_taskclock,
 	&cpuclock__source_self,	  &cpuclock__source_posix,
 	&cpuclock__source_rusage, &cpuclock__source_schedstat,
 	&cpuclock__source_proc,

@@ -52,6 +52,8 @@ struct cpuclock__source {
 	int64_t (*resolution)(enum cpuclock_kind kind);
 };
 
+extern const struct cpuclock__source cpuclock__source_fast;
+extern const struct cpuclock__source cpuclock__source_taskclock;
 extern const struct cpuclock__source cpuclock__source_self;
 extern const struct cpuclock__source cpuclock__source_posix;
 extern const struct cpuclock__source cpuclock__source_rusage;

@@ -31,23 +31,15 @@ static int64_t read_self(const struct cpuclock *clock)
 	return cpuclock__clock_gettime(clock->clockid);
 }
 
-int64_t cpuclock_total(void)
-{
-	return cpuclock__clock_gettime(CLOCK_THREAD_CPUTIME_ID);
-}
-
-const char *cpuclock_self_source(void)
-{
-	return cpuclock__source_self.name;
-}
-
 static const struct cpuclock__verdict *probe(void)
 {
 	static const struct cpuclock__verdict refused = {
 		-EPERM,
 		"clock_gettime(2) is refused, by a seccomp filter perhaps"};
 
-	return cpuclock_total() >= 0 ? &cpuclock__works : &refused;
+	return cpuclock__clock_gettime(CLOCK_THREAD_CPUTIME_ID) >= 0
+		       ? &cpuclock__works
+		       : &refused;
 }
 
 static int64_t resolution(enum cpuclock_kind kind)

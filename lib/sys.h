@@ -19,16 +19,22 @@
 /* The kernel's struct timespec is libc's only where long has 64 bits. */
 _Static_assert(sizeof(long) == 8, "cpuclock supports 64-bit Linux only");
 
-static inline long cpuclock__syscall(long number, long a, long b, long c)
+static inline long cpuclock__syscall5(long number, long a, long b, long c,
+				      long d, long e)
 {
 	int saved = errno;
-	long result = syscall(number, a, b, c);
+	long result = syscall(number, a, b, c, d, e);
 
 	if (result == -1) {
 		result = -errno;
 		errno = saved;
 	}
 	return result;
+}
+
+static inline long cpuclock__syscall(long number, long a, long b, long c)
+{
+	return cpuclock__syscall5(number, a, b, c, 0, 0);
 }
 
 static inline int64_t cpuclock__clock_gettime(clockid_t clockid)

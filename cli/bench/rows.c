@@ -137,7 +137,7 @@ bool bench_rows_make(struct bench *bench)
 {
 	for (size_t i = 0; i < N_FLOORS; i++) {
 		if (strcmp(floors[i].name, "cycles") == 0 &&
-		    !cycles_are_usable())
+		    !cpuclock__cycles_usable())
 			continue;
 		if (!add_floor(bench, &floors[i]))
 			return false;

@@ -1,41 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <sys/prctl.h>
-
-#ifdef __x86_64__
-#include <cpuid.h>
-#endif
 
 #include "timer.h"
 
 #define CALIBRATION_NS	 5e6
 #define MAX_DISAGREEMENT 1e-3
-
-#ifdef __x86_64__
-
-#define CPUID_POWER	    0x80000007
-#define CPUID_INVARIANT_TSC (1U << 8)
-
-bool cycles_are_usable(void)
-{
-	unsigned int eax, ebx, ecx, edx;
-	int mode;
-
-	/* A process can have made reading it a fault: prctl(2). */
-	if (prctl(PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE)
-		return false;
-	return __get_cpuid(CPUID_POWER, &eax, &ebx, &ecx, &edx) &&
-	       edx & CPUID_INVARIANT_TSC;
-}
-
-#else
-
-bool cycles_are_usable(void)
-{
-	return CPUCLOCK__HAVE_CYCLES;
-}
-
-#endif
 
 static double raw_ns(void)
 {
@@ -104,7 +73,7 @@ static void measure_itself(struct timer *timer)
 void timer_init(struct timer *timer)
 {
 	*timer = (struct timer){.name = "CLOCK_MONOTONIC", .ns_per_step = 1};
-	if (cycles_are_usable()) {
+	if (cpuclock__cycles_usable()) {
 		double first = measure_ns_per_cycle();
 		double second = measure_ns_per_cycle();
 

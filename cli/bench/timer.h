@@ -23,9 +23,6 @@ struct timer {
 /* Chooses and calibrates the timer; takes some 20 ms. */
 void timer_init(struct timer *timer);
 
-/* Can the cycle counter be used, and has it a constant rate? */
-bool cycles_are_usable(void);
-
 static inline uint64_t timer_read(const struct timer *timer)
 {
 	struct timespec now;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calling thread's clock without a system call.
+ *
+ * A thread keeps an anchor: its CPU time and the cycle counter, read together
+ * while its epoch held. While the epoch still holds, and for no longer than a
+ * window, the time now is the anchor's and what the counter has advanced.
+ */
+#ifndef CPUCLOCK_FAST_H
+#define CPUCLOCK_FAST_H
+
+#include "epoch.h"
+#include "source.h"
+
+/* The longest time for which an anchor is carried forward. */
+#define CPUCLOCK__WINDOW_NS 1000000
+
+/* The contracts of cpuclock_total and cpuclock_self. */
+int64_t cpuclock__fast_total(void);
+int cpuclock__fast_self(struct cpuclock_times *ret_times);
+
+/*
+ * Is there a clock without a system call here? Waits up to some ms until the
+ * counter's rate is known. The verdict's contents can change later, if the
+ * kernel is caught not showing a switch.
+ */
+const struct cpuclock__verdict *cpuclock__fast_probe(void);
+
+/* "fast:rseq", "fast:perf"; NULL while no epoch is in use. */
+const char *cpuclock__fast_name(void);
+
+/*
+ * For tests and `cpuclock check`: use this epoch in the whole process from now
+ * on, or the first that works if NULL. Returns the verdict on it. Not MT-Safe.
+ */
+const struct cpuclock__verdict *
+cpuclock__fast_use(const struct cpuclock__epoch *epoch);
+
+#endif

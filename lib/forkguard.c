@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include "cycles.h"
+#include "forkguard.h"
+
+static struct cpuclock__process none;
+struct cpuclock__process *cpuclock__process = &none;
+
+__attribute__((constructor)) static void make_page(void)
+{
+	void *page = mmap(NULL, sizeof(none), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return;
+	/* Since Linux 4.14. */
+	if (madvise(page, sizeof(none), MADV_WIPEONFORK) != 0) {
+		munmap(page, sizeof(none));
+		return;
+	}
+	cpuclock__process = page;
+}
+
+bool cpuclock__have_forkguard(void)
+{
+	return cpuclock__process != &none;
+}
+
+uint64_t cpuclock__enter_process(void)
+{
+	uint64_t generation = 0;
+	/* No ancestor's: the counter has moved on since. */
+	uint64_t fresh = cpuclock__cycles() | 2;
+
+	if (atomic_compare_exchange_strong(&cpuclock__process->generation,
+					   &generation, fresh))
+		return fresh;
+	return generation;
+}

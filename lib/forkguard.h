@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a child of fork, by whatever call, finds filled with zeros, so that it
+ * takes nothing of its parent's threads for its own.
+ */
+#ifndef CPUCLOCK_FORKGUARD_H
+#define CPUCLOCK_FORKGUARD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cpuclock__process {
+	_Atomic uint64_t generation; /* 0 until asked for */
+	_Atomic uint64_t limit;	     /* fast.c: its window in cycles, or 0 */
+	atomic_int choosing;	     /* fast.c: a thread chooses an epoch */
+};
+
+/* Never NULL; one that stays all zeros where the kernel has no such memory. */
+extern struct cpuclock__process *cpuclock__process;
+
+bool cpuclock__have_forkguard(void);
+
+/* A generation that no process has. */
+#define CPUCLOCK__NO_GENERATION 1
+
+/* The generation of this process, which no ancestor of it had. */
+uint64_t cpuclock__enter_process(void);
+
+/* Is it, without a system call, still that process? */
+static inline bool cpuclock__is_generation(uint64_t generation)
+{
+	return generation ==
+	       atomic_load_explicit(&cpuclock__process->generation,
+				    memory_order_relaxed);
+}
+
+#endif
