@@ -101,8 +101,9 @@ int cpuclock_self(struct cpuclock_times *ret_times);
 /*
  * cpuclock_self_source - name of the source that answers cpuclock_total now.
  *
- * A static string, never NULL. The source behind cpuclock_user is
- * cpuclock_best_source(CPUCLOCK_SELF, CPUCLOCK_USER).
+ * A static string, never NULL: "fast:rseq" or "fast:perf", by the epoch that is
+ * in use, or "self". Behind cpuclock_user, cpuclock_system and cpuclock_self is
+ * the same, but `rusage` where this says "self".
  *
  * MT-Safe, AS-Safe. No system call.
  */
@@ -124,10 +125,11 @@ struct cpuclock;
  *
  * Returns 0. The caller owns *ret_clock and passes it to cpuclock_close.
  *
- * A TID or PID names its holder only while that lives: once it has ended,
- * the kernel may give the number to another. `proc` notices, by the start
- * time taken here; the others cannot, so close their handles before the
- * thread can end, as with pthread_getcpuclockid(3).
+ * A TID or PID names its holder only while that lives: once it has ended, the
+ * kernel may give the number to another. `proc` notices, by the start time
+ * taken here; the others do only if a total falls. So close their handles
+ * before the thread can end, as with pthread_getcpuclockid(3). A process that
+ * has ended still answers until its parent has waited for it.
  *
  * -EINVAL      @id is not 1 to 4194304 (0 for CPUCLOCK_SELF); @target or @kind
  *              is not of its enum; @id is a thread where a process is asked for
@@ -135,8 +137,8 @@ struct cpuclock;
  * -EOPNOTSUPP  the source does not give this kind, or not for this target; or
  *              it needs /proc, which is not mounted
  * -ESRCH       the thread or process does not exist, or has ended
- * -EPERM       the thread belongs to another process, and CPUCLOCK_THREAD or a
- *              source that reads clock ids was asked for
+ * -EPERM       CPUCLOCK_THREAD, and the thread belongs to another process; or
+ *              CPUCLOCK_FOREIGN by a source that reads clock ids
  * -EACCES      it exists, but /proc hides it (mount option hidepid)
  * -ENOMEM      out of memory
  * other        why the source does not work here: see cpuclock_source_info

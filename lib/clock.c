@@ -33,9 +33,9 @@ static int choose(enum cpuclock_target target, enum cpuclock_kind kind,
 	int err;
 
 	if (!name) {
-		source = cpuclock__source_best(target, kind);
+		source = cpuclock__source_best(target, kind, &err);
 		if (!source)
-			return -EOPNOTSUPP;
+			return err;
 		*ret_source = source;
 		return 0;
 	}
@@ -55,9 +55,8 @@ int cpuclock_open(enum cpuclock_target target, pid_t id,
 		  enum cpuclock_kind kind, const char *name,
 		  struct cpuclock **ret_clock)
 {
-	const struct cpuclock__source *source;
+	const struct cpuclock__source *source = NULL;
 	struct cpuclock *clock;
-	int64_t first;
 	int err;
 	int saved = errno;
 
@@ -80,10 +79,6 @@ int cpuclock_open(enum cpuclock_target target, pid_t id,
 		.source = source, .target = target, .kind = kind, .id = id};
 	if (source->open)
 		err = source->open(clock);
-	if (!err) {
-		first = source->read(clock);
-		err = first < 0 ? (int)first : 0;
-	}
 	if (err) {
 		free(clock);
 		return err;
@@ -93,8 +88,34 @@ int cpuclock_open(enum cpuclock_target target, pid_t id,
 	return 0;
 }
 
+/*
+ * The total of a thread never falls: a lower one is that of another thread
+ * which was given the id. last_ns is from reads that ended before this one
+ * began, so threads that share a handle do not mislead each other.
+ */
+static int64_t read_total_of_thread(const struct cpuclock *clock)
+{
+	int64_t *last = (int64_t *)(uintptr_t)&clock->last_ns;
+	int64_t last_ns = __atomic_load_n(last, __ATOMIC_ACQUIRE);
+	int64_t time_ns = clock->source->read(clock);
+
+	if (time_ns < 0)
+		return time_ns;
+	if (time_ns < last_ns)
+		return -ESRCH;
+	while (time_ns > last_ns &&
+	       !__atomic_compare_exchange_n(last, &last_ns, time_ns, 0,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	return time_ns;
+}
+
 int64_t cpuclock_read(const struct cpuclock *clock)
 {
+	if (clock->kind == CPUCLOCK_TOTAL &&
+	    (clock->target == CPUCLOCK_THREAD ||
+	     clock->target == CPUCLOCK_FOREIGN))
+		return read_total_of_thread(clock);
 	return clock->source->read(clock);
 }
 

@@ -398,6 +398,7 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 {
 	struct reading reading = {0};
 	struct cpuclock_times times;
+	uint64_t nested;
 	bool anchored;
 	int err = read_slowly(true, &reading, &anchored);
 
@@ -407,8 +408,13 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 		max(reading.total_ns,
 		    max(thread->last_total_ns, thread->nested_total_ns)),
 		&reading.usage);
-	cpuclock__split_keep(&times, thread->last_split);
-	cpuclock__split_keep(&times, thread->nested_split);
+	nested = __atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
+	cpuclock__split_keep(&times, thread->last_split,
+			     thread->split_total_ns);
+	cpuclock__split_keep(&times, nested, thread->nested_total_ns);
+	/* Served; unless there is a newer one, which is for the next call. */
+	__atomic_compare_exchange_n(&thread->nested_split, &nested, 0, 0,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 
 	update_share(thread, &times);
 	thread->split_total_ns = times.total_ns;
@@ -459,8 +465,9 @@ static int nested_self(struct thread *thread, struct cpuclock_times *ret_times)
 		if (err)
 			return err;
 		times = cpuclock__split(total_ns, &usage);
-		cpuclock__split_keep(&times, thread->last_split);
-		cpuclock__split_keep(&times, bound);
+		cpuclock__split_keep(&times, thread->last_split,
+				     thread->split_total_ns);
+		cpuclock__split_keep(&times, bound, thread->nested_total_ns);
 	} while (!__atomic_compare_exchange_n(
 		&thread->nested_split, &bound, cpuclock__split_bound(&times), 0,
 		__ATOMIC_RELAXED, __ATOMIC_RELAXED));

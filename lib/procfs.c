@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "procfs.h"
 #include "sys.h"
@@ -46,10 +47,25 @@ int cpuclock__procfs_read(const char *path, char *buffer, size_t size)
 	return (int)length;
 }
 
-const struct cpuclock__verdict *cpuclock__procfs_verdict(int result)
+const struct cpuclock__verdict *cpuclock__procfs_probe(void)
 {
 	static const struct cpuclock__verdict
 		absent = {-EOPNOTSUPP, "/proc is not mounted here"},
+		foreign = {-EOPNOTSUPP, "/proc shows another PID namespace"};
+	char link[16];
+	long length =
+		cpuclock__syscall4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self",
+				   (long)link, sizeof(link) - 1);
+
+	if (length <= 0)
+		return &absent;
+	link[length] = '\0';
+	return atoi(link) == getpid() ? &cpuclock__works : &foreign;
+}
+
+const struct cpuclock__verdict *cpuclock__procfs_verdict(int result)
+{
+	static const struct cpuclock__verdict
 		hidden = {-EACCES, "/proc may not be read here"},
 		no_descriptor = {-EMFILE, "no file descriptor is left"},
 		malformed = {-EBADMSG, "the text in /proc is not what proc(5) "
@@ -59,9 +75,6 @@ const struct cpuclock__verdict *cpuclock__procfs_verdict(int result)
 	if (result >= 0)
 		return &cpuclock__works;
 	switch (result) {
-	case -ENOENT:
-	case -ENOTDIR:
-		return &absent;
 	case -EACCES:
 	case -EPERM:
 		return &hidden;

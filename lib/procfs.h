@@ -17,6 +17,9 @@ void cpuclock__procfs_path(struct cpuclock *clock, const char *file);
  */
 int cpuclock__procfs_read(const char *path, char *buffer, size_t size);
 
+/* Is there a /proc, and does it show the PID namespace of this process? */
+const struct cpuclock__verdict *cpuclock__procfs_probe(void);
+
 /* The verdict on "/proc/thread-self/..." for what such a read returned. */
 const struct cpuclock__verdict *cpuclock__procfs_verdict(int result);
 

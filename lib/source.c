@@ -34,6 +34,20 @@ static size_t index_of(const struct cpuclock__source *source)
 	return i;
 }
 
+/* A shortage can be over the next time. */
+static bool is_lasting(const struct cpuclock__verdict *verdict)
+{
+	switch (verdict->status) {
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+	case -EAGAIN:
+		return false;
+	default:
+		return true;
+	}
+}
+
 const struct cpuclock__verdict *
 cpuclock__source_probe(const struct cpuclock__source *source)
 {
@@ -44,14 +58,16 @@ cpuclock__source_probe(const struct cpuclock__source *source)
 
 	if (!verdict) {
 		verdict = source->probe();
-		atomic_store_explicit(slot, verdict, memory_order_release);
+		if (is_lasting(verdict))
+			atomic_store_explicit(slot, verdict,
+					      memory_order_release);
 	}
 	return verdict;
 }
 
 const struct cpuclock__source *cpuclock__source_find(const char *name)
 {
-	for (size_t i = 0; i < N_SOURCES; i++) {
+	for (size_t i = 0; name && i < N_SOURCES; i++) {
 		if (strcmp(sources[i]->name, name) == 0)
 			return sources[i];
 	}
@@ -66,13 +82,19 @@ static bool gives(const struct cpuclock__source *source,
 }
 
 const struct cpuclock__source *
-cpuclock__source_best(enum cpuclock_target target, enum cpuclock_kind kind)
+cpuclock__source_best(enum cpuclock_target target, enum cpuclock_kind kind,
+		      int *ret_status)
 {
+	int status = -EOPNOTSUPP;
+
 	for (size_t i = 0; i < N_SOURCES; i++) {
-		if (gives(sources[i], target, kind) &&
-		    cpuclock__source_probe(sources[i])->status == 0)
+		if (!gives(sources[i], target, kind))
+			continue;
+		status = cpuclock__source_probe(sources[i])->status;
+		if (status == 0)
 			return sources[i];
 	}
+	*ret_status = status;
 	return NULL;
 }
 
@@ -119,10 +141,11 @@ const char *cpuclock_best_source(enum cpuclock_target target,
 				 enum cpuclock_kind kind)
 {
 	const struct cpuclock__source *source;
+	int status;
 
 	if ((unsigned int)target > CPUCLOCK_FOREIGN ||
 	    (unsigned int)kind > CPUCLOCK_TICKS)
 		return NULL;
-	source = cpuclock__source_best(target, kind);
+	source = cpuclock__source_best(target, kind, &status);
 	return source ? source->name : NULL;
 }

@@ -18,6 +18,8 @@ struct cpuclock {
 	clockid_t clockid;
 	char path[CPUCLOCK__PATH_SIZE];
 	uint64_t start_ticks;
+
+	int64_t last_ns; /* the highest total read so far; see cpuclock_read */
 };
 
 /* What a probe found. */
@@ -41,7 +43,8 @@ struct cpuclock__source {
 
 	/*
 	 * Prepares what read needs, once target, kind and id are set and known
-	 * to be valid; NULL if nothing is needed. 0, or -errno.
+	 * to be valid, and reads once; NULL if nothing is needed. 0, or -errno
+	 * of the read.
 	 */
 	int (*open)(struct cpuclock *clock);
 
@@ -63,9 +66,13 @@ extern const struct cpuclock__source cpuclock__source_proc;
 /* NULL if there is none of that name. */
 const struct cpuclock__source *cpuclock__source_find(const char *name);
 
-/* The fastest that works here for this target and kind, or NULL. */
+/*
+ * The fastest that works here for this target and kind; NULL, and the status of
+ * the last one that gives it or -EOPNOTSUPP, if there is none.
+ */
 const struct cpuclock__source *
-cpuclock__source_best(enum cpuclock_target target, enum cpuclock_kind kind);
+cpuclock__source_best(enum cpuclock_target target, enum cpuclock_kind kind,
+		      int *ret_status);
 
 /* The verdict of the source's probe, which runs on the first call. */
 const struct cpuclock__verdict *

@@ -23,14 +23,6 @@ static enum cpuclock_clockid_type type_of(enum cpuclock_kind kind)
 	return kind == CPUCLOCK_TICKS ? CPUCLOCK_ID_VIRT : CPUCLOCK_ID_SCHED;
 }
 
-static int open_posix(struct cpuclock *clock)
-{
-	clock->clockid = cpuclock__make_clockid(
-		clock->id, clock->target == CPUCLOCK_THREAD,
-		type_of(clock->kind));
-	return 0;
-}
-
 static clockid_t own_clockid(enum cpuclock_kind kind)
 {
 	clockid_t clockid;
@@ -42,16 +34,38 @@ static clockid_t own_clockid(enum cpuclock_kind kind)
 			   (uint32_t)type_of(kind));
 }
 
+static int64_t read_own(enum cpuclock_kind kind)
+{
+	int64_t time_ns = cpuclock__clock_gettime(own_clockid(kind));
+
+	/* After a raw clone libc still has the TID of the parent. */
+	if (time_ns == -EINVAL)
+		return cpuclock__clock_gettime(
+			cpuclock__make_clockid(0, true, type_of(kind)));
+	return time_ns;
+}
+
 static int64_t read_posix(const struct cpuclock *clock)
 {
 	int64_t time_ns;
 
 	if (clock->target == CPUCLOCK_SELF)
-		return cpuclock__clock_gettime(own_clockid(clock->kind));
+		return read_own(clock->kind);
 	time_ns = cpuclock__clock_gettime(clock->clockid);
 	if (time_ns == -EINVAL)
 		return cpuclock__task_error(clock->target, clock->id, -EINVAL);
 	return time_ns;
+}
+
+static int open_posix(struct cpuclock *clock)
+{
+	int64_t time_ns;
+
+	clock->clockid = cpuclock__make_clockid(
+		clock->id, clock->target == CPUCLOCK_THREAD,
+		type_of(clock->kind));
+	time_ns = read_posix(clock);
+	return time_ns < 0 ? (int)time_ns : 0;
 }
 
 static const struct cpuclock__verdict *probe(void)

@@ -36,8 +36,11 @@ static int read_stat(const char *path, struct cpuclock__stat *ret_stat)
 
 static const struct cpuclock__verdict *probe(void)
 {
+	const struct cpuclock__verdict *verdict = cpuclock__procfs_probe();
 	struct cpuclock__stat stat;
 
+	if (verdict->status)
+		return verdict;
 	return cpuclock__procfs_verdict(
 		read_stat("/proc/thread-self/stat", &stat));
 }

@@ -5,19 +5,23 @@
  *
  * Total is that clock: exact, 1 ns. User and system are the split that the
  * kernel scales to the total (kernel/sched/cputime.c, cputime_adjust), in steps
- * of 1 us, up to date; the error is that of sampling at the timer tick. Without
- * the clock read a running thread would be up to one tick stale: getrusage
- * scales to the stored sum_exec_runtime, which the clock updates.
+ * of 1 us (user takes what total has beyond), up to date; the error is that of
+ * sampling at the timer tick. Without the clock read a running thread would be
+ * up to one tick stale: getrusage scales to the stored sum_exec_runtime, which
+ * the clock updates.
  */
 #include "source.h"
 #include "split.h"
 #include "sys.h"
 
-static __thread uint64_t last_split __attribute__((tls_model("initial-exec")));
+static __thread struct {
+	uint64_t split;
+	int64_t total_ns; /* about when split was taken */
+} last __attribute__((tls_model("initial-exec")));
 
 int cpuclock__rusage_self(struct cpuclock_times *ret_times)
 {
-	uint64_t last = __atomic_load_n(&last_split, __ATOMIC_RELAXED);
+	uint64_t bound = __atomic_load_n(&last.split, __ATOMIC_RELAXED);
 	struct cpuclock_times times;
 	struct rusage usage;
 
@@ -33,11 +37,12 @@ int cpuclock__rusage_self(struct cpuclock_times *ret_times)
 		if (err)
 			return err;
 		times = cpuclock__split(total_ns, &usage);
-		cpuclock__split_keep(&times, last);
+		cpuclock__split_keep(&times, bound, last.total_ns);
 	} while (!__atomic_compare_exchange_n(
-		&last_split, &last, cpuclock__split_bound(&times), 0,
+		&last.split, &bound, cpuclock__split_bound(&times), 0,
 		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
 
+	last.total_ns = times.total_ns;
 	*ret_times = times;
 	return 0;
 }
@@ -71,7 +76,7 @@ static const struct cpuclock__verdict *probe(void)
 
 static int64_t resolution(enum cpuclock_kind kind)
 {
-	return kind == CPUCLOCK_TOTAL ? 1 : 1000;
+	return kind == CPUCLOCK_SYSTEM ? 1000 : 1;
 }
 
 const struct cpuclock__source cpuclock__source_rusage = {

@@ -32,21 +32,18 @@ static const struct cpuclock__verdict *probe(void)
 				       "CONFIG_SCHED_INFO"},
 		zero = {-EOPNOTSUPP, "the kernel fills schedstat with zeros: "
 				     "no CONFIG_SCHED_INFO"};
+	const struct cpuclock__verdict *verdict = cpuclock__procfs_probe();
 	struct cpuclock__schedstat schedstat;
-	int err = read_schedstat("/proc/thread-self/schedstat", &schedstat);
+	int err;
 
-	if (err == -ENOENT &&
-	    cpuclock__source_probe(&cpuclock__source_proc)->status == 0)
+	if (verdict->status)
+		return verdict;
+	err = read_schedstat("/proc/thread-self/schedstat", &schedstat);
+	if (err == -ENOENT)
 		return &absent;
 	if (!err && schedstat.cpu_ns == 0 && schedstat.switches == 0)
 		return &zero;
 	return cpuclock__procfs_verdict(err);
-}
-
-static int open_schedstat(struct cpuclock *clock)
-{
-	cpuclock__procfs_path(clock, "schedstat");
-	return 0;
 }
 
 static int64_t read_total(const struct cpuclock *clock)
@@ -59,6 +56,15 @@ static int64_t read_total(const struct cpuclock *clock)
 	if (schedstat.cpu_ns > INT64_MAX)
 		return -EBADMSG;
 	return (int64_t)schedstat.cpu_ns;
+}
+
+static int open_schedstat(struct cpuclock *clock)
+{
+	int64_t time_ns;
+
+	cpuclock__procfs_path(clock, "schedstat");
+	time_ns = read_total(clock);
+	return time_ns < 0 ? (int)time_ns : 0;
 }
 
 static int64_t resolution(enum cpuclock_kind kind)

@@ -20,15 +20,18 @@ static clockid_t clockid_of(enum cpuclock_kind kind)
 	return CLOCK_THREAD_CPUTIME_ID;
 }
 
-static int open_self(struct cpuclock *clock)
-{
-	clock->clockid = clockid_of(clock->kind);
-	return 0;
-}
-
 static int64_t read_self(const struct cpuclock *clock)
 {
 	return cpuclock__clock_gettime(clock->clockid);
+}
+
+static int open_self(struct cpuclock *clock)
+{
+	int64_t time_ns;
+
+	clock->clockid = clockid_of(clock->kind);
+	time_ns = read_self(clock);
+	return time_ns < 0 ? (int)time_ns : 0;
 }
 
 static const struct cpuclock__verdict *probe(void)

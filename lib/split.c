@@ -5,6 +5,9 @@
 /* No true bound lies further above what the kernel says than this. */
 #define SLACK_NS INT64_C(2000000)
 
+/* Half of what the low halves can tell apart. */
+#define MAX_AGE_NS (INT64_C(1) << 31)
+
 static int64_t timeval_ns(const struct timeval *tv)
 {
 	return tv->tv_sec * CPUCLOCK__NSEC_PER_SEC + tv->tv_usec * 1000;
@@ -32,11 +35,12 @@ static int64_t bound_near(int64_t time_ns, uint32_t low)
 	return bound > limit ? bound - (INT64_C(1) << 32) : bound;
 }
 
-void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound)
+void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound,
+			  int64_t bound_total_ns)
 {
 	int64_t user_min, system_min, system_ns;
 
-	if (bound == 0)
+	if (bound == 0 || times->total_ns - bound_total_ns > MAX_AGE_NS)
 		return;
 	user_min = bound_near(times->user_ns, (uint32_t)(bound >> 32));
 	system_min = bound_near(times->system_ns, (uint32_t)bound);

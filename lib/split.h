@@ -30,10 +30,13 @@ struct cpuclock_times cpuclock__split(int64_t total_ns,
 				      const struct rusage *usage);
 
 /*
- * Moves the split, not the total, so that neither part falls below the bound.
+ * Moves the split, not the total, so that neither part falls below the bound,
+ * which was taken when the total was about bound_total_ns: one that is too old
+ * is not needed, and its low halves would say nothing.
  * A bound of another thread, as a child of fork inherits it, moves it by less
  * than 2 ms.
  */
-void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound);
+void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound,
+			  int64_t bound_total_ns);
 
 #endif

@@ -19,11 +19,11 @@
 /* The kernel's struct timespec is libc's only where long has 64 bits. */
 _Static_assert(sizeof(long) == 8, "cpuclock supports 64-bit Linux only");
 
-static inline long cpuclock__syscall5(long number, long a, long b, long c,
-				      long d, long e)
+static inline long cpuclock__syscall4(long number, long a, long b, long c,
+				      long d)
 {
 	int saved = errno;
-	long result = syscall(number, a, b, c, d, e);
+	long result = syscall(number, a, b, c, d);
 
 	if (result == -1) {
 		result = -errno;
@@ -34,7 +34,7 @@ static inline long cpuclock__syscall5(long number, long a, long b, long c,
 
 static inline long cpuclock__syscall(long number, long a, long b, long c)
 {
-	return cpuclock__syscall5(number, a, b, c, 0, 0);
+	return cpuclock__syscall4(number, a, b, c, 0);
 }
 
 static inline int64_t cpuclock__clock_gettime(clockid_t clockid)

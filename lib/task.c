@@ -14,9 +14,11 @@ static bool exists(pid_t tid)
 	return cpuclock__syscall(SYS_tkill, tid, 0, 0) != -ESRCH;
 }
 
+/* The thread clock of a TID is known within its own process only. */
 static bool is_own_thread(pid_t tid)
 {
-	return cpuclock__syscall(SYS_tgkill, getpid(), tid, 0) == 0;
+	return cpuclock__clock_getres(cpuclock__make_clockid(
+		       tid, true, CPUCLOCK_ID_SCHED)) >= 0;
 }
 
 /* clock_getres(2) takes the process clock of no thread but the leader; zombies
