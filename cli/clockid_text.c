@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clockid.h"
 #include "clockid_text.h"
 #include "json.h"
-
-#define PID_LIMIT 4194304
 
 /* The ids from 0 up, include/uapi/linux/time.h. */
 static const char *const fixed_clocks[] = {
@@ -43,16 +42,36 @@ static const char *fixed_name(clockid_t id)
 
 static void print_now(clockid_t id)
 {
+	struct cpuclock_clockid parts;
+	bool is_cpu_clock = cpuclock_clockid_decode(id, &parts) == 0;
 	struct timespec now;
 
+	/* A descriptor means something in its own process only. */
+	if (is_cpu_clock && parts.type == CPUCLOCK_ID_FD)
+		return;
 	if (clock_gettime(id, &now) == 0)
 		printf("read now    %lld.%09ld s\n", (long long)now.tv_sec,
 		       now.tv_nsec);
+	else if (errno == EINVAL && is_cpu_clock)
+		puts("read now    EINVAL: it ended, or it is a thread of "
+		     "another "
+		     "process");
 	else
-		printf("read now    %s\n",
-		       errno == EINVAL ? "EINVAL: no such clock, or its thread "
-					 "ended or is of another process"
-				       : strerror(errno));
+		printf("read now    %s\n", errno == EINVAL
+						   ? "EINVAL: no such clock"
+						   : strerror(errno));
+}
+
+/* Could the kernel have made it? */
+static bool is_valid(clockid_t id)
+{
+	struct cpuclock_clockid parts;
+
+	if (id >= 0)
+		return fixed_name(id) != NULL;
+	return cpuclock_clockid_decode(id, &parts) == 0 &&
+	       (parts.type == CPUCLOCK_ID_FD ||
+		parts.value <= CPUCLOCK__PID_MAX);
 }
 
 static void explain_fixed(clockid_t id)
@@ -84,10 +103,10 @@ static void explain_value(const struct cpuclock_clockid *id)
 	       id->value == 0	? "0 is the caller, and no PID is looked up"
 	       : id->per_thread ? "TID"
 				: "PID");
-	if (id->value > PID_LIMIT)
+	if (id->value > CPUCLOCK__PID_MAX)
 		printf("trap        %d is above %d, the most that Linux gives: "
 		       "this id was never valid\n",
-		       id->value, PID_LIMIT);
+		       id->value, CPUCLOCK__PID_MAX);
 	else if (id->value && id->per_thread)
 		puts("trap        works inside of the thread's own process "
 		     "only; "
@@ -141,8 +160,7 @@ void clockid_explain_json(clockid_t clockid)
 		json_string(&json, "clock",
 			    clockid >= 0 ? fixed_name(clockid)
 					 : constant_of(clockid));
-	json_bool(&json, "valid",
-		  clockid >= 0 ? fixed_name(clockid) != NULL : err == 0);
+	json_bool(&json, "valid", is_valid(clockid));
 	if (!err) {
 		json_string(&json, "type", types[id.type].word);
 		json_bool(&json, "per_thread", id.per_thread);

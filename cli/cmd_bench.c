@@ -7,12 +7,26 @@
 #include "cmd.h"
 #include "outfile.h"
 
-/* A word without wildcards selects every name that it is a part of. */
+/*
+ * Without wildcards a pattern selects the names that it is a part of, in whole
+ * words: "proc" selects no process.
+ */
 static bool matches(const char *pattern, const char *name)
 {
+	size_t length = strlen(pattern);
+	const char *found = name;
+
 	if (strpbrk(pattern, "*?["))
 		return fnmatch(pattern, name, 0) == 0;
-	return strstr(name, pattern) != NULL;
+	while (length > 0 && (found = strstr(found, pattern))) {
+		bool begins = found == name || found[-1] == '.';
+		bool ends = found[length] == '\0' || found[length] == '.';
+
+		if (begins && ends)
+			return true;
+		found++;
+	}
+	return false;
 }
 
 /* Returns the pattern that selects nothing, or NULL. */
@@ -109,13 +123,13 @@ static bool print(const struct bench *bench,
 	       (!baseline || baseline_report(baseline, bench, stdout));
 }
 
-static bool has_failures(const struct bench *bench)
+static size_t count_failures(const struct bench *bench)
 {
-	for (size_t i = 0; i < bench->n_cells; i++) {
-		if (!bench_cell_is_usable(&bench->cells[i]))
-			return true;
-	}
-	return false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < bench->n_cells; i++)
+		count += !bench_cell_is_usable(&bench->cells[i]);
+	return count;
 }
 
 static int measure(struct bench *bench, const struct bench_options *options,
@@ -124,8 +138,11 @@ static int measure(struct bench *bench, const struct bench_options *options,
 	struct outfile files[N_FORMATS] = {0};
 	time_t now = time(NULL);
 	struct tm utc;
-	int status = open_outputs(options, files);
+	size_t failures;
+	int status;
 
+	bench_catch_signals();
+	status = open_outputs(options, files);
 	if (status)
 		return status;
 	gmtime_r(&now, &utc);
@@ -141,12 +158,14 @@ static int measure(struct bench *bench, const struct bench_options *options,
 	status = write_outputs(bench, options, files);
 	if (!print(bench, options, baseline))
 		status = cmd_fail(&cmd_bench, "out of memory");
-	if (bench->interrupted)
-		return CMD_SIGNALLED + bench->interrupted;
-	if (!status && has_failures(bench))
-		status =
-			cmd_fail(&cmd_bench, "some rows could not be measured");
-	return status;
+	failures = count_failures(bench);
+	if (failures > 0)
+		status = cmd_fail(&cmd_bench, "%zu of %zu measurements %s",
+				  failures, bench->n_cells,
+				  bench->interrupted
+					  ? "were not made: interrupted"
+					  : "failed");
+	return bench->interrupted ? CMD_SIGNALLED + bench->interrupted : status;
 }
 
 static int run(int argc, char **argv)
@@ -201,7 +220,8 @@ const struct cmd cmd_bench = {
 		"[OPTION...] [PATTERN...]\n"
 		"Measures what it costs to ask for CPU time, by every source "
 		"that works here.\n"
-		"A PATTERN selects benchmarks by a part of the name or by a "
+		"A PATTERN selects benchmarks by words of the name, such as "
+		"self.total, or by a "
 		"wildcard.\n\n"
 		"  -m, --mode=MODE       sample (each call timed: "
 		"percentiles), "

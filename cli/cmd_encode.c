@@ -2,11 +2,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "clockid.h"
 #include "clockid_text.h"
 #include "cmd.h"
 
-#define PID_LIMIT 4194304
-#define FD_LIMIT  0xfffffff
+#define FD_LIMIT 0xfffffff
 
 static int refuse_id(const char *text)
 {
@@ -39,13 +39,14 @@ static int parse_encode(int argc, char **argv, struct cpuclock_clockid *id,
 	int64_t value = 0;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "+:p:t:h", options, NULL)) !=
+	while ((option = getopt_long(argc, argv, ":p:t:h", options, NULL)) !=
 	       -1) {
 		switch (option) {
 		case 'p':
 		case 't':
 			id->per_thread = option == 't';
-			if (!cmd_parse_number(optarg, 0, PID_LIMIT, &value))
+			if (!cmd_parse_number(optarg, 0, CPUCLOCK__PID_MAX,
+					      &value))
 				return refuse_id(optarg);
 			targets++;
 			break;

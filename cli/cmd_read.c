@@ -7,11 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clockid.h"
 #include "cmd.h"
 #include "json.h"
 #include "words.h"
-
-#define ID_MAX 4194304
 
 struct request {
 	enum cpuclock_target target;
@@ -47,18 +46,20 @@ static int parse(int argc, char **argv, struct request *request)
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "+:p:t:k:s:h", options,
+	while ((option = getopt_long(argc, argv, ":p:t:k:s:h", options,
 				     NULL)) != -1) {
 		switch (option) {
 		case 'p':
-			if (!cmd_parse_number(optarg, 1, ID_MAX, &request->pid))
+			if (!cmd_parse_number(optarg, 1, CPUCLOCK__PID_MAX,
+					      &request->pid))
 				return cmd_usage(
 					&cmd_read,
 					"'%s' is no PID (1 to 4194304)",
 					optarg);
 			break;
 		case 't':
-			if (!cmd_parse_number(optarg, 1, ID_MAX, &request->tid))
+			if (!cmd_parse_number(optarg, 1, CPUCLOCK__PID_MAX,
+					      &request->tid))
 				return cmd_usage(
 					&cmd_read,
 					"'%s' is no TID (1 to 4194304)",
@@ -145,13 +146,20 @@ static void print(const struct request *request, const char *source,
 		json_integer(&json, "id", id_of(request));
 		json_string(&json, "kind", kind_words[request->kind]);
 		json_integer(&json, "time_ns", time_ns);
-		json_integer(&json, "resolution_ns", resolution_ns);
+		if (resolution_ns < 0)
+			json_null(&json, "resolution_ns");
+		else
+			json_integer(&json, "resolution_ns", resolution_ns);
 		json_string(&json, "source", source);
 		json_end_object(&json);
 		return;
 	}
 
-	format_ns(resolution, sizeof(resolution), (double)resolution_ns);
+	if (resolution_ns < 0)
+		snprintf(resolution, sizeof(resolution), "unknown");
+	else
+		format_ns(resolution, sizeof(resolution),
+			  (double)resolution_ns);
 	printf("%" PRId64 " ns %s CPU time of ", time_ns,
 	       kind_words[request->kind]);
 	if (request->target == CPUCLOCK_SELF)

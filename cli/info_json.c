@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <string.h>
 
 #include "info.h"
 #include "json.h"
@@ -72,7 +73,10 @@ void info_print_json(const struct info *info)
 	json_string(&json, "clocksource", machine->clocksource);
 	json_bool(&json, "cycle_counter", info->cycles);
 	json_string(&json, "accounting", accounting_word(&info->accounting));
-	json_integer(&json, "tick_ns", info->accounting.tick_ns);
+	if (info->accounting.tick_ns < 0)
+		json_null(&json, "tick_ns");
+	else
+		json_integer(&json, "tick_ns", info->accounting.tick_ns);
 	json_integer(&json, "ticks_step_ns", info->accounting.step_ns);
 	json_string(&json, "nohz_full",
 		    *info->nohz_full ? info->nohz_full : NULL);
@@ -84,7 +88,9 @@ void info_print_json(const struct info *info)
 	json_begin_object(&json, "in_use");
 	json_string(&json, "total", cpuclock_self_source());
 	json_string(&json, "user",
-		    cpuclock_best_source(CPUCLOCK_SELF, CPUCLOCK_USER));
+		    strcmp(cpuclock_self_source(), "self") == 0
+			    ? "rusage"
+			    : cpuclock_self_source());
 	json_end_object(&json);
 	json_end_object(&json);
 }

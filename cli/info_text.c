@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/tracepoint.h"
 #include "info.h"
@@ -12,12 +13,14 @@ static void print_accounting(const struct info *info)
 	const struct accounting *accounting = &info->accounting;
 	char tick[32], step[32];
 
-	format_ns(tick, sizeof(tick), (double)accounting->tick_ns);
-	format_ns(step, sizeof(step), (double)accounting->step_ns);
 	if (accounting->tick_ns < 0) {
-		puts("  accounting   unknown: the kernel has no VIRT clock");
+		printf("  accounting   unknown: the VIRT clock cannot be read, "
+		       "%s\n",
+		       strerror((int)-accounting->tick_ns));
 		return;
 	}
+	format_ns(tick, sizeof(tick), (double)accounting->tick_ns);
+	format_ns(step, sizeof(step), (double)accounting->step_ns);
 	printf("  tick         %s, %.0f Hz, as clock_getres says of the VIRT "
 	       "clock\n",
 	       tick, 1e9 / (double)accounting->tick_ns);
@@ -99,6 +102,13 @@ static void list_resolutions(char *text, size_t size, const char *source,
 	}
 }
 
+/* With the epoch, where there is one. */
+static const char *shown_name(const char *name, int status)
+{
+	return strcmp(name, "fast") == 0 && status == 0 ? cpuclock_self_source()
+							: name;
+}
+
 static bool print_sources(void)
 {
 	static const struct table_column columns[] = {
@@ -117,7 +127,7 @@ static bool print_sources(void)
 		char text[128];
 
 		cpuclock_source_info(name, &source);
-		table_cell(table, "  %s", name);
+		table_cell(table, "  %s", shown_name(name, source.status));
 		list_bits(text, sizeof(text), source.kinds, kind_words,
 			  N_KINDS);
 		table_cell(table, "%s", text);
@@ -147,6 +157,14 @@ static const char *or_none(const char *source)
 	return source ? source : "none";
 }
 
+/* See cpuclock_self_source. */
+static const char *self_source_of_split(void)
+{
+	const char *source = cpuclock_self_source();
+
+	return strcmp(source, "self") == 0 ? "rusage" : source;
+}
+
 static void print_in_use(void)
 {
 	const char *forced = getenv("CPUCLOCK_SOURCE");
@@ -155,7 +173,7 @@ static void print_in_use(void)
 	printf("  cpuclock_total()                     %s\n",
 	       cpuclock_self_source());
 	printf("  cpuclock_user(), _system(), _self()  %s\n",
-	       or_none(cpuclock_best_source(CPUCLOCK_SELF, CPUCLOCK_USER)));
+	       self_source_of_split());
 	printf("  another thread of the process        %s; user and system: "
 	       "%s\n",
 	       or_none(cpuclock_best_source(CPUCLOCK_THREAD, CPUCLOCK_TOTAL)),

@@ -75,12 +75,13 @@ int cmd_bad_option(const struct cmd *cmd, int result, char **argv)
 
 	if (result == ':')
 		return cmd_usage(cmd, "option '%s' needs a value", given);
-	if (strncmp(given, "--", 2) != 0)
-		return cmd_usage(cmd, "unknown option '-%c'", optopt);
-	/* getopt_long leaves optopt 0 if it knows no such option. */
-	if (optopt)
+	/* optopt is 0 for an unknown long option, the letter of a short one. */
+	if (optopt == 0)
+		return cmd_usage(cmd, "unknown or ambiguous option '%s'",
+				 given);
+	if (strncmp(given, "--", 2) == 0 && strchr(given, '='))
 		return cmd_usage(cmd, "option '%s' takes no value", given);
-	return cmd_usage(cmd, "unknown or ambiguous option '%s'", given);
+	return cmd_usage(cmd, "unknown option '-%c'", optopt);
 }
 
 int cmd_help(const struct cmd *cmd)
@@ -135,7 +136,8 @@ static int run(int argc, char **argv)
 
 	if (argc < 2)
 		return cmd_usage(NULL, "which command?");
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
 		print_help(stdout);
 		return CMD_OK;
 	}
@@ -165,6 +167,7 @@ static void occupy_standard_descriptors(void)
 
 int main(int argc, char **argv)
 {
+	bool failed;
 	int status;
 
 	occupy_standard_descriptors();
@@ -172,14 +175,13 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 
 	status = run(argc, argv);
-	/* fclose finds what a buffer hid; a write that failed before is in
-	 * ferror, its errno lost. */
+	/* The errno of a write that failed earlier is lost. */
+	failed = ferror(stdout) != 0;
 	errno = 0;
-	if (ferror(stdout) | (fclose(stdout) != 0)) {
+	if (fclose(stdout) != 0 || failed) {
 		fprintf(stderr,
-			"cpuclock: cannot write to standard output: "
-			"%s\n",
-			errno ? strerror(errno) : "an earlier write failed");
+			"cpuclock: cannot write to standard output: %s\n",
+			errno ? strerror(errno) : "a write failed");
 		return CMD_FAILURE;
 	}
 	return status;

@@ -9,6 +9,13 @@
 
 #include "outfile.h"
 
+/* A descriptor's name may lead to a file, but means what is open there. */
+static bool is_device(const char *path)
+{
+	return strncmp(path, "/dev/", 5) == 0 ||
+	       strncmp(path, "/proc/", 6) == 0;
+}
+
 static int open_directly(struct outfile *file)
 {
 	file->stream = fopen(file->path, "we");
@@ -68,7 +75,8 @@ int outfile_open(struct outfile *file, const char *path)
 		return -errno;
 	if (exists && S_ISREG(status.st_mode) && access(path, W_OK) != 0)
 		err = -errno;
-	else if (dangles || (exists && !S_ISREG(status.st_mode)))
+	else if (dangles || is_device(path) ||
+		 (exists && !S_ISREG(status.st_mode)))
 		err = open_directly(file);
 	else
 		err = open_temporary(file);

@@ -52,7 +52,8 @@ void probe_accounting(struct accounting *ret_accounting)
 		cpuclock_close(ticks);
 	}
 	/* A virtual machine's stolen time can shorten a step. */
-	accounting.by_tick = accounting.step_ns > accounting.tick_ns / 2;
+	accounting.by_tick = accounting.tick_ns > 0 &&
+			     accounting.step_ns > accounting.tick_ns / 2;
 	*ret_accounting = accounting;
 }
 

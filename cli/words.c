@@ -43,13 +43,30 @@ const char *source_words(void)
 	return words;
 }
 
-static const char *unavailable(const char *source)
+/* The source that was asked for, or the last that could have served, and why it
+ * does not work here; false if that is not the matter. */
+static bool find_unavailable(const char *wanted, enum cpuclock_target target,
+			     enum cpuclock_kind kind,
+			     struct cpuclock_source_info *ret_info)
 {
-	struct cpuclock_source_info info;
+	const char *name;
+	bool found = false;
 
-	if (source && cpuclock_source_info(source, &info) == 0 && info.status)
-		return info.why;
-	return NULL;
+	for (size_t i = 0; (name = cpuclock_source_at(i)); i++) {
+		struct cpuclock_source_info info;
+
+		if (cpuclock_source_info(name, &info) ||
+		    !(info.targets & 1U << target) ||
+		    !(info.kinds & 1U << kind))
+			continue;
+		if (wanted && strcmp(wanted, name) != 0)
+			continue;
+		if (info.status == 0)
+			return false;
+		*ret_info = info;
+		found = true;
+	}
+	return found;
 }
 
 void describe_error(char *text, size_t size, int err,
@@ -57,11 +74,11 @@ void describe_error(char *text, size_t size, int err,
 		    enum cpuclock_kind kind)
 {
 	const char *what = target == CPUCLOCK_PROCESS ? "process" : "thread";
-	const char *why = unavailable(source);
+	struct cpuclock_source_info info;
 
-	if (why)
-		snprintf(text, size, "source %s does not work here: %s", source,
-			 why);
+	if (find_unavailable(source, target, kind, &info))
+		snprintf(text, size, "source %s does not work here: %s",
+			 info.name, info.why);
 	else if (err == -ESRCH)
 		snprintf(text, size, "%s %d does not exist or has ended", what,
 			 (int)id);
@@ -88,7 +105,8 @@ void describe_error(char *text, size_t size, int err,
 			 "`cpuclock info` shows why",
 			 kind_words[kind]);
 	else
-		snprintf(text, size, "%s", strerror(-err));
+		snprintf(text, size, "%s: %s",
+			 source ? source : "the source chosen", strerror(-err));
 }
 
 void format_ns(char *text, size_t size, double ns)
@@ -99,7 +117,8 @@ void format_ns(char *text, size_t size, double ns)
 	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
 	size_t i = 0;
 
-	while (i < 3 && ns < units[i].ns)
+	/* What would be shown as 1000 has the next unit. */
+	while (i < 3 && ns < 0.9995 * units[i].ns)
 		i++;
 	snprintf(text, size, "%.3g %s", ns / units[i].ns, units[i].name);
 }

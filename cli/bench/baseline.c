@@ -7,21 +7,24 @@
 #include "../table.h"
 #include "bench.h"
 
-/* The scores of one benchmark in the baseline, an iteration each. */
-struct scores {
-	double *values;
+/* Fewer say nothing of how much they vary. */
+#define MIN_FORKS 3
+
+/* The mean score of each fork: what differs between processes shows in them. */
+struct forks {
+	double *means;
 	size_t count;
 };
 
-static bool add_score(struct scores *scores, double value)
+static bool add_fork(struct forks *forks, double mean)
 {
-	double *values = reallocarray(scores->values, scores->count + 1,
-				      sizeof(*values));
+	double *means =
+		reallocarray(forks->means, forks->count + 1, sizeof(*means));
 
-	if (!values)
+	if (!means)
 		return false;
-	scores->values = values;
-	values[scores->count++] = value;
+	forks->means = means;
+	means[forks->count++] = mean;
 	return true;
 }
 
@@ -43,7 +46,7 @@ static double median_of(json_t *histogram)
 	return NAN;
 }
 
-static bool read_scores(json_t *benchmark, struct scores *ret_scores)
+static bool read_forks(json_t *benchmark, struct forks *ret_forks)
 {
 	json_t *metric = json_object_get(benchmark, "primaryMetric");
 	json_t *raw = json_object_get(metric, "rawData");
@@ -53,14 +56,14 @@ static bool read_scores(json_t *benchmark, struct scores *ret_scores)
 
 	json_array_foreach(raw ? raw : histograms, i, fork)
 	{
-		json_array_foreach(fork, j, iteration)
-		{
-			double score = raw ? json_number_value(iteration)
-					   : median_of(iteration);
+		double sum = 0;
 
-			if (isfinite(score) && !add_score(ret_scores, score))
-				return false;
-		}
+		json_array_foreach(fork, j, iteration) sum +=
+			raw ? json_number_value(iteration)
+			    : median_of(iteration);
+		if (isfinite(sum) && j > 0 &&
+		    !add_fork(ret_forks, sum / (double)j))
+			return false;
 	}
 	return true;
 }
@@ -89,44 +92,58 @@ static json_t *find(json_t *baseline, const char *name, const char *mode,
 
 static const char *verdict(const struct stats *old, const struct stats *new)
 {
-	if (old->count < 2 || new->count < 2)
-		return "too few iterations";
+	if (old->count < MIN_FORKS || new->count < MIN_FORKS)
+		return "too few forks to tell";
 	if (!stats_differ(old, new))
 		return "no difference shown";
 	return new->mean > old->mean ? "SLOWER" : "faster";
 }
 
-static bool own_stats(const struct bench_cell *cell, struct stats *ret_stats)
+static bool own_forks(const struct bench_cell *cell, size_t per_fork,
+		      struct forks *ret_forks)
 {
-	struct scores scores = {0};
 	bool ok = true;
 
-	for (size_t i = 0; i < cell->n_done && ok; i++)
-		ok = add_score(&scores, bench_iteration_score(cell, i));
-	*ret_stats = stats_of(scores.values, scores.count);
-	free(scores.values);
+	for (size_t i = 0; i + per_fork <= cell->n_done && ok; i += per_fork) {
+		double sum = 0;
+
+		for (size_t j = 0; j < per_fork; j++)
+			sum += bench_iteration_score(cell, i + j);
+		ok = add_fork(ret_forks, sum / (double)per_fork);
+	}
 	return ok;
 }
 
+static bool compare_forks(const struct bench *bench,
+			  const struct bench_cell *cell, json_t *benchmark,
+			  struct stats *ret_old, struct stats *ret_new)
+{
+	struct forks old = {0}, new = {0};
+	bool ok = read_forks(benchmark, &old) &&
+		  own_forks(cell, (size_t)bench->settings.iterations, &new);
+
+	*ret_old = stats_of(old.means, old.count);
+	*ret_new = stats_of(new.means, new.count);
+	free(old.means);
+	free(new.means);
+	return ok;
+}
+
+/* Adds a row where both have figures. */
 static bool compare_cell(const struct bench *bench,
 			 const struct bench_cell *cell, json_t *baseline,
-			 struct table *table)
+			 struct table *table, size_t *n_rows)
 {
 	const char *name = bench->rows[cell->row].name;
-	const char *mode = bench_mode_words[cell->mode];
-	json_t *benchmark = find(baseline, name, mode, cell->threads);
-	struct scores scores = {0};
+	json_t *benchmark = find(baseline, name, bench_mode_words[cell->mode],
+				 cell->threads);
 	struct stats old, new;
 
 	if (!benchmark || !bench_cell_is_usable(cell))
 		return true;
-	if (!read_scores(benchmark, &scores) || !own_stats(cell, &new)) {
-		free(scores.values);
+	if (!compare_forks(bench, cell, benchmark, &old, &new))
 		return false;
-	}
-	old = stats_of(scores.values, scores.count);
-	free(scores.values);
-	if (old.count == 0)
+	if (old.count == 0 || new.count == 0)
 		return true;
 
 	table_cell(table, "%s", name + sizeof("cpuclock.") - 1);
@@ -137,6 +154,7 @@ static bool compare_cell(const struct bench *bench,
 	table_cell(table, "%.1f", new.mean);
 	table_cell(table, "%+.1f%%", 100 * (new.mean / old.mean - 1));
 	table_cell(table, "%s", verdict(&old, &new));
+	++*n_rows;
 	return true;
 }
 
@@ -181,15 +199,19 @@ bool baseline_report(const struct baseline *baseline, const struct bench *bench,
 	struct table *table =
 		table_new(columns, sizeof(columns) / sizeof(columns[0]));
 	bool ok = table != NULL;
+	size_t n_rows = 0;
 
 	for (size_t i = 0; i < bench->n_cells && ok; i++)
 		ok = compare_cell(bench, &bench->cells[i], baseline->json,
-				  table);
-	if (ok) {
-		fputs("\nChange against the baseline, by Welch's test over "
-		      "iterations; it cannot see what differs\nbetween "
-		      "processes unless there are several --forks\n\n",
-		      stream);
+				  table, &n_rows);
+	if (ok && n_rows == 0) {
+		fputs("\nThe baseline has none of these benchmarks.\n", stream);
+	} else if (ok) {
+		fprintf(stream,
+			"\nChange against the baseline, by Welch's test over "
+			"the "
+			"means of forks, of which both need %d\n\n",
+			MIN_FORKS);
 		ok = table_print(table, stream);
 	}
 	table_free(table);

@@ -85,7 +85,7 @@ struct bench {
 	char date[32]; /* RFC 3339, UTC */
 	struct bench_row *rows;
 	size_t n_rows;
-	struct bench_cell *cells; /* what was begun: row by row, in order */
+	struct bench_cell *cells; /* row by row, in order */
 	size_t n_cells;
 	int interrupted; /* the signal that ended the work early, or 0 */
 	const char *kernel_work_why; /* why it was not measured, or NULL */
@@ -94,7 +94,8 @@ struct bench {
 /* A cell in numbers. */
 struct bench_summary {
 	struct stats stats; /* of the iterations; of all calls for sample */
-	double score_ns;    /* wall-clock time per call */
+	double score_ns;    /* wall-clock time per call, on average */
+	double median_ns;   /* of the iterations, or of all calls for sample */
 	double error_ns;    /* half the 99.9 % confidence interval, or NaN */
 	double cpu_ns;	    /* CPU time per call */
 	uint64_t calls;
@@ -112,7 +113,11 @@ struct sleeper;
 struct sleeper *sleeper_start(pid_t *ret_tid);
 void sleeper_end(struct sleeper *sleeper);
 
-/* run.c: measures all selected rows. False if memory is short. */
+/*
+ * run.c: measures all selected rows. False if memory is short. After
+ * bench_catch_signals, Ctrl-C and the like end it early.
+ */
+void bench_catch_signals(void);
 bool bench_run(struct bench *bench, FILE *progress);
 void bench_free(struct bench *bench);
 
@@ -132,8 +137,9 @@ struct histogram *bench_histogram(const struct bench_cell *cell);
 /* Score of one iteration, ns per call; the median for sample. */
 double bench_iteration_score(const struct bench_cell *cell, size_t iteration);
 
-/* Mean time of a row's twin: source "proc", or the cheapest system call. NaN
- * if that was not measured. */
+/* Ratio of the medians, which one preempted iteration does not move, to those
+ * of the row's twin by source "proc", or of the cheapest system call. NaN if
+ * that was not measured. */
 double bench_ratio_to_proc(const struct bench *bench,
 			   const struct bench_cell *cell);
 double bench_ratio_to_syscall(const struct bench *bench,
@@ -161,8 +167,9 @@ void baseline_close(struct baseline *baseline);
 bool baseline_report(const struct baseline *baseline, const struct bench *bench,
 		     FILE *stream);
 
-/* Columns of percentiles that every report shows. */
-#define N_PERCENTILES 8
+/* The percentiles of JMH. Those without a title are in JSON only. */
+#define N_PERCENTILES	    10
+#define N_PERCENTILES_SHOWN 8 /* in tables; the others are the last two */
 extern const struct percentile {
 	double percent;
 	const char *title; /* as JMH's text shows it */

@@ -52,13 +52,18 @@ void histogram_add(struct histogram *histogram, const struct histogram *other)
 	histogram->count += other->count;
 	histogram->sum += other->sum;
 	histogram->sum_of_squares += other->sum_of_squares;
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		histogram->buckets[i] += other->buckets[i];
+	/* What is not touched takes no memory. */
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		if (other->buckets[i])
+			histogram->buckets[i] += other->buckets[i];
+	}
 }
 
 uint64_t histogram_percentile(const struct histogram *histogram, double percent)
 {
-	double wanted = ceil(percent / 100 * (double)histogram->count);
+	/* 99.9 % of 1000 are 999, not 999.0000000001. */
+	double wanted =
+		ceil(percent * (double)histogram->count / 100 * (1 - 1e-12));
 	uint64_t seen = 0;
 
 	if (percent <= 0)

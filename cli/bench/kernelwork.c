@@ -101,34 +101,32 @@ static int count(struct probes *probes, const struct bench_call *call, int n,
 		 struct work *ret_work)
 {
 	struct work work = {0};
-	uint64_t hits;
+	uint64_t hits = 0;
+	int err = 0;
 
 	ioctl(probes->system_calls, PERF_EVENT_IOC_RESET, 0);
 	switch_probes(probes, PERF_EVENT_IOC_ENABLE);
-	for (int i = 0; i < n; i++) {
-		if (call->call(call->arg) < 0)
-			return -EIO;
-	}
+	for (int i = 0; i < n && !err; i++)
+		err = call->call(call->arg) < 0 ? -EIO : 0;
 	switch_probes(probes, PERF_EVENT_IOC_DISABLE);
 
 	if (read(probes->system_calls, &hits, sizeof(hits)) != sizeof(hits))
-		return -EIO;
+		err = -EIO;
 	work.system_calls = (double)hits;
 	for (size_t i = 0; i < N_ALLOCATIONS; i++) {
 		uint64_t n_allocations, bytes;
-		int err;
 
 		if (probes->allocations[i] < 0)
 			continue;
-		err = sample_ring_sum(&probes->rings[i], &probes->bytes[i],
-				      &n_allocations, &bytes);
-		if (err)
-			return err;
+		/* Also after an error: what is left would go to the next. */
+		if (sample_ring_sum(&probes->rings[i], &probes->bytes[i],
+				    &n_allocations, &bytes))
+			err = -EOVERFLOW;
 		work.allocations += (double)n_allocations;
 		work.allocated_bytes += (double)bytes;
 	}
 	*ret_work = work;
-	return 0;
+	return err;
 }
 
 /* The difference to a run without calls is what the calls did. */

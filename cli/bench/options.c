@@ -147,6 +147,20 @@ static bool take_option(int option, struct bench_options *options)
 	}
 }
 
+static bool has_same_file(const struct bench_options *options)
+{
+	for (int i = 0; i < N_FORMATS; i++) {
+		for (int j = 0; j < i; j++) {
+			const char *a = options->outputs[i];
+			const char *b = options->outputs[j];
+
+			if (a && b && strcmp(a, "-") != 0 && strcmp(a, b) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 static int count_stdout(const struct bench_options *options)
 {
 	int count = 0;
@@ -188,6 +202,8 @@ int bench_options_parse(int argc, char **argv, struct bench_options *options)
 		return cmd_usage(&cmd_bench,
 				 "only one format can go to standard output: "
 				 "name files, as in --json=FILE");
+	if (has_same_file(options))
+		return cmd_usage(&cmd_bench, "two formats go to one file");
 	if (options->baseline && count_stdout(options) > 0)
 		return cmd_usage(
 			&cmd_bench,

@@ -29,7 +29,7 @@ static bool write_percentiles(const struct bench_cell *cell, FILE *stream)
 		if (!histogram)
 			return false;
 	}
-	for (size_t i = 0; i < N_PERCENTILES; i++) {
+	for (size_t i = 0; i < N_PERCENTILES_SHOWN; i++) {
 		fputc(',', stream);
 		if (histogram)
 			fprintf(stream, "%" PRIu64,
@@ -69,7 +69,7 @@ static bool write_cell(const struct bench *bench, const struct bench_cell *cell,
 bool report_csv(const struct bench *bench, FILE *stream)
 {
 	fputs("benchmark,mode,threads,calls,score_ns,error_ns", stream);
-	for (size_t i = 0; i < N_PERCENTILES; i++)
+	for (size_t i = 0; i < N_PERCENTILES_SHOWN; i++)
 		fprintf(stream, ",%s_ns", bench_percentiles[i].title);
 	fputs(",cpu_ns,involuntary_switches,preempted,ratio_to_proc,"
 	      "ratio_to_syscall,system_calls,kernel_allocations,"

@@ -27,7 +27,7 @@ static void write_distribution(const struct histogram *histogram, FILE *stream)
 
 	fputs("       Value     Percentile TotalCount 1/(1-Percentile)\n\n",
 	      stream);
-	write_line(stream, histogram->min, 0, 0);
+	write_line(stream, histogram->min, 0, 1);
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		uint64_t top = histogram_bucket_top(i);
 

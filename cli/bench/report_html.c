@@ -59,7 +59,7 @@ static void write_avgt(struct json *json, const struct bench_cell *cell)
 	json_end_object(json);
 }
 
-/* Points evenly spaced on the axis 1 / (1 - p), 8 to a halving of the rest. */
+/* Points evenly spaced on the axis 1 / (1 - p), 4 to a halving of the rest. */
 static void write_curve(struct json *json, const struct histogram *histogram)
 {
 	double rest = 1;
@@ -102,7 +102,7 @@ static bool write_sample(struct json *json, const struct bench_cell *cell)
 	json_number(json, "mean_ns", summary.score_ns);
 	json_number(json, "error_ns", summary.error_ns);
 	json_begin_object(json, "p");
-	for (size_t i = 0; i < N_PERCENTILES; i++)
+	for (size_t i = 0; i < N_PERCENTILES_SHOWN; i++)
 		json_integer(json, bench_percentiles[i].key,
 			     (int64_t)histogram_percentile(
 				     histogram, bench_percentiles[i].percent));

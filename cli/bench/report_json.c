@@ -152,7 +152,7 @@ static void write_raw(struct json *json, const struct bench *bench,
 static void write_secondary(struct json *json, const char *key, double value,
 			    const char *unit)
 {
-	if (value < 0)
+	if (value < 0 || isnan(value))
 		return;
 	json_begin_object(json, key);
 	write_score(json, value, NAN);
@@ -174,6 +174,7 @@ static bool write_cell(struct json *json, const struct bench *bench,
 {
 	const struct bench_row *row = &bench->rows[cell->row];
 	struct bench_summary summary;
+	char threads[16];
 	bool ok;
 
 	bench_summarize(cell, &summary);
@@ -183,14 +184,13 @@ static bool write_cell(struct json *json, const struct bench *bench,
 	json_string(json, "mode", bench_mode_words[cell->mode]);
 	json_integer(json, "threads", cell->threads);
 	write_settings(json, bench);
-	json_begin_object(json, "params");
-	{
-		char threads[16];
-
+	/* Viewers tell benchmarks apart by name and parameters alone. */
+	if (bench->settings.n_thread_counts > 1) {
+		json_begin_object(json, "params");
 		snprintf(threads, sizeof(threads), "%d", cell->threads);
 		json_string(json, "threads", threads);
+		json_end_object(json);
 	}
-	json_end_object(json);
 
 	json_begin_object(json, "primaryMetric");
 	write_score(json, summary.score_ns, summary.error_ns);

@@ -75,7 +75,7 @@ static void avgt_row(const struct bench *bench, size_t row, struct table *table)
 	const struct bench_cell *first = bench_find(
 		bench, row, BENCH_AVGT, bench->settings.thread_counts[0]);
 
-	if (!first)
+	if (!first || (first->n_done == 0 && bench->interrupted))
 		return;
 	table_cell(table, "%s", short_name(&bench->rows[row]));
 	for (int i = 0; i < bench->settings.n_thread_counts; i++)
@@ -137,7 +137,7 @@ static bool sample_row(const struct bench *bench, const struct bench_cell *cell,
 	bench_summarize(cell, &summary);
 	table_cell(table, "%s", short_name(&bench->rows[cell->row]));
 	table_cell(table, "%d", cell->threads);
-	for (size_t i = 0; i < N_PERCENTILES; i++)
+	for (size_t i = 0; i < N_PERCENTILES_SHOWN; i++)
 		table_cell(table, "%" PRIu64,
 			   histogram_percentile(histogram,
 						bench_percentiles[i].percent));
@@ -150,14 +150,14 @@ static bool sample_row(const struct bench *bench, const struct bench_cell *cell,
 
 static bool print_sample(const struct bench *bench, FILE *stream)
 {
-	struct table_column columns[5 + N_PERCENTILES];
+	struct table_column columns[5 + N_PERCENTILES_SHOWN];
 	struct table *table;
 	size_t n = 0;
 	bool ok = true;
 
 	columns[n++] = (struct table_column){"benchmark", false};
 	columns[n++] = (struct table_column){"thr", true};
-	for (size_t i = 0; i < N_PERCENTILES; i++)
+	for (size_t i = 0; i < N_PERCENTILES_SHOWN; i++)
 		columns[n++] =
 			(struct table_column){bench_percentiles[i].title, true};
 	columns[n++] = (struct table_column){"mean", true};
@@ -230,7 +230,9 @@ static void print_failures(const struct bench *bench, FILE *stream)
 		const struct bench_cell *cell = &bench->cells[i];
 		char why[128];
 
-		if (bench_cell_is_usable(cell))
+		/* What was not begun is told of below. */
+		if (bench_cell_is_usable(cell) ||
+		    (!cell->error && !cell->end_signal))
 			continue;
 		bench_describe_failure(cell, why, sizeof(why));
 		fprintf(stream, "\n%s, %s, %d thread%s: %s\n",

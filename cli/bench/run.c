@@ -58,7 +58,8 @@ static void child(const struct bench *bench, struct bench_cell *cell)
 	pid_t other_tid;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGINT, SIG_DFL);
+	if (signal(SIGINT, SIG_DFL) == SIG_IGN)
+		signal(SIGINT, SIG_IGN);
 	sleeper = sleeper_start(&other_tid);
 	if (!sleeper) {
 		cell->error = -EAGAIN;
@@ -92,96 +93,103 @@ static void run_fork(const struct bench *bench, struct bench_cell *cell)
 }
 
 static void show_progress(const struct bench *bench,
-			  const struct bench_cell *cell, size_t n_planned,
+			  const struct bench_cell *cell, size_t done,
 			  FILE *progress)
 {
 	if (!progress)
 		return;
-	fprintf(progress, "\r\033[K[%zu/%zu] %s, %s, %d thread%s",
-		bench->n_cells, n_planned, bench->rows[cell->row].name,
-		bench_mode_words[cell->mode], cell->threads,
-		cell->threads == 1 ? "" : "s");
+	fprintf(progress, "\r\033[K[%zu/%zu] %s, %s, %d thread%s", done + 1,
+		bench->n_cells * (size_t)bench->settings.forks,
+		bench->rows[cell->row].name, bench_mode_words[cell->mode],
+		cell->threads, cell->threads == 1 ? "" : "s");
 	fflush(progress);
 }
 
-static bool run_cell(struct bench *bench, size_t row, enum bench_mode mode,
-		     int threads, size_t n_planned, FILE *progress)
+static bool plan_cell(struct bench *bench, size_t row, enum bench_mode mode,
+		      int threads)
 {
 	struct bench_cell *cell = &bench->cells[bench->n_cells];
 
 	cell->row = row;
 	cell->mode = mode;
 	cell->threads = threads;
-	if (!cell_allocate(cell, &bench->settings))
-		return false;
 	bench->n_cells++;
-	show_progress(bench, cell, n_planned, progress);
-	for (int i = 0; i < bench->settings.forks && !interrupted; i++) {
-		run_fork(bench, cell);
-		if (cell->error || cell->end_signal)
-			break;
-	}
-	return true;
+	return cell_allocate(cell, &bench->settings);
 }
 
-static bool run_row(struct bench *bench, size_t row, size_t n_planned,
-		    FILE *progress)
+static bool plan_row(struct bench *bench, size_t row)
 {
-	for (int i = 0; i < bench->settings.n_thread_counts; i++) {
-		for (int mode = 0; mode < N_MODES; mode++) {
-			if (!bench->settings.modes[mode] || interrupted)
-				continue;
-			if (!run_cell(bench, row, (enum bench_mode)mode,
-				      bench->settings.thread_counts[i],
-				      n_planned, progress))
-				return false;
+	const struct bench_settings *settings = &bench->settings;
+	bool ok = true;
+
+	for (int i = 0; i < settings->n_thread_counts; i++) {
+		for (int mode = 0; mode < N_MODES && ok; mode++) {
+			if (settings->modes[mode])
+				ok = plan_cell(bench, row,
+					       (enum bench_mode)mode,
+					       settings->thread_counts[i]);
 		}
 	}
-	return true;
+	return ok;
 }
 
-static size_t count_planned(const struct bench *bench)
+static bool plan(struct bench *bench)
 {
-	size_t rows = 0;
-	size_t modes = 0;
-
-	for (size_t i = 0; i < bench->n_rows; i++)
-		rows += bench->rows[i].selected;
-	for (int i = 0; i < N_MODES; i++)
-		modes += bench->settings.modes[i];
-	return rows * modes * (size_t)bench->settings.n_thread_counts;
-}
-
-bool bench_run(struct bench *bench, FILE *progress)
-{
-	struct sigaction action = {.sa_handler = on_interrupt};
-	struct sigaction old_int, old_term;
-	size_t n_planned = count_planned(bench);
+	size_t most = bench->n_rows * N_MODES * MAX_THREAD_COUNTS;
 	bool ok = true;
 
 	bench->cells =
-		mmap(NULL, (n_planned + 1) * sizeof(*bench->cells),
-		     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, most * sizeof(*bench->cells), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (bench->cells == MAP_FAILED) {
 		bench->cells = NULL;
 		return false;
 	}
-
-	/* No SA_RESTART: the wait for the child must see it. */
-	sigaction(SIGINT, &action, &old_int);
-	sigaction(SIGTERM, &action, &old_term);
-	for (size_t i = 0; i < bench->n_rows && ok && !interrupted; i++) {
+	for (size_t i = 0; i < bench->n_rows && ok; i++) {
 		if (bench->rows[i].selected)
-			ok = run_row(bench, i, n_planned, progress);
+			ok = plan_row(bench, i);
 	}
-	sigaction(SIGINT, &old_int, NULL);
-	sigaction(SIGTERM, &old_term, NULL);
+	return ok;
+}
+
+/* The forks of a row lie far apart, so that a change of the machine's speed
+ * shows as a difference between them. */
+bool bench_run(struct bench *bench, FILE *progress)
+{
+	size_t done = 0;
+
+	if (!plan(bench))
+		return false;
+	for (int fork = 0; fork < bench->settings.forks; fork++) {
+		for (size_t i = 0; i < bench->n_cells && !interrupted; i++) {
+			struct bench_cell *cell = &bench->cells[i];
+
+			show_progress(bench, cell, done++, progress);
+			if (!cell->error && !cell->end_signal)
+				run_fork(bench, cell);
+		}
+	}
 	if (progress) {
 		fputs("\r\033[K", progress);
 		fflush(progress);
 	}
 	bench->interrupted = interrupted;
-	return ok;
+	return true;
+}
+
+/* What ends the work early, but not before the report. */
+void bench_catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	/* No SA_RESTART: the wait for the child must see it. */
+	struct sigaction action = {.sa_handler = on_interrupt};
+	struct sigaction old;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		sigaction(signals[i], NULL, &old);
+		if (old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
 }
 
 /* The shared memory of the cells goes with the process. */

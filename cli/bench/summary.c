@@ -15,6 +15,7 @@ const struct percentile bench_percentiles[N_PERCENTILES] = {
 	{90, "p0.90", "90.0"},	     {95, "p0.95", "95.0"},
 	{99, "p0.99", "99.0"},	     {99.9, "p0.999", "99.9"},
 	{99.99, "p0.9999", "99.99"}, {100, "p1.00", "100.0"},
+	{99.999, NULL, "99.999"},    {99.9999, NULL, "99.9999"},
 };
 
 /* Wall-clock time a tenth above CPU time: the thread was off its CPU. */
@@ -75,18 +76,40 @@ static struct stats stats_of_samples(const struct bench_cell *cell)
 	return stats;
 }
 
-static struct stats stats_of_iterations(const struct bench_cell *cell)
+static int compare(const void *a, const void *b)
 {
-	struct stats stats = {.variance = NAN};
-	double *scores = calloc(cell->n_done, sizeof(*scores));
+	double x = *(const double *)a, y = *(const double *)b;
 
+	return (x > y) - (x < y);
+}
+
+static void summarize_iterations(const struct bench_cell *cell,
+				 struct bench_summary *summary)
+{
+	size_t n = cell->n_done;
+	double *scores = calloc(n, sizeof(*scores));
+
+	summary->stats = (struct stats){.variance = NAN, .mean = NAN};
+	summary->median_ns = NAN;
 	if (!scores)
-		return stats;
-	for (size_t i = 0; i < cell->n_done; i++)
+		return;
+	for (size_t i = 0; i < n; i++)
 		scores[i] = bench_iteration_score(cell, i);
-	stats = stats_of(scores, cell->n_done);
+	summary->stats = stats_of(scores, n);
+	qsort(scores, n, sizeof(*scores), compare);
+	summary->median_ns = (scores[(n - 1) / 2] + scores[n / 2]) / 2;
 	free(scores);
-	return stats;
+}
+
+static void summarize_samples(const struct bench_cell *cell,
+			      struct bench_summary *summary)
+{
+	struct histogram *histogram = bench_histogram(cell);
+
+	summary->stats = stats_of_samples(cell);
+	summary->median_ns =
+		histogram ? (double)histogram_percentile(histogram, 50) : NAN;
+	free(histogram);
 }
 
 void bench_summarize(const struct bench_cell *cell,
@@ -104,18 +127,23 @@ void bench_summarize(const struct bench_cell *cell,
 		wall_ns += one->wall_ns;
 		cpu_ns += one->cpu_ns;
 	}
-	summary.stats = cell->mode == BENCH_SAMPLE ? stats_of_samples(cell)
-						   : stats_of_iterations(cell);
+	if (cell->mode == BENCH_SAMPLE)
+		summarize_samples(cell, &summary);
+	else
+		summarize_iterations(cell, &summary);
 	summary.score_ns = summary.stats.mean;
 	summary.error_ns =
 		summary.stats.count > 1 ? stats_error(&summary.stats) : NAN;
-	summary.cpu_ns = (double)cpu_ns / (double)summary.calls;
+	/* Between samples the CPU works for the timer and the histogram. */
+	summary.cpu_ns = cell->mode == BENCH_AVGT
+				 ? (double)cpu_ns / (double)summary.calls
+				 : NAN;
 	summary.preempted = (double)wall_ns > PREEMPTED_RATIO * (double)cpu_ns;
 	*ret_summary = summary;
 }
 
-static double score_of(const struct bench *bench, const char *name,
-		       const struct bench_cell *like)
+static double median_of(const struct bench *bench, const char *name,
+			const struct bench_cell *like)
 {
 	struct bench_summary summary;
 	const struct bench_cell *cell;
@@ -127,7 +155,7 @@ static double score_of(const struct bench *bench, const char *name,
 		if (!bench_cell_is_usable(cell))
 			return NAN;
 		bench_summarize(cell, &summary);
-		return summary.score_ns;
+		return summary.median_ns;
 	}
 	return NAN;
 }
@@ -135,8 +163,8 @@ static double score_of(const struct bench *bench, const char *name,
 static double ratio_to(const struct bench *bench, const char *name,
 		       const struct bench_cell *cell)
 {
-	return score_of(bench, bench->rows[cell->row].name, cell) /
-	       score_of(bench, name, cell);
+	return median_of(bench, bench->rows[cell->row].name, cell) /
+	       median_of(bench, name, cell);
 }
 
 double bench_ratio_to_proc(const struct bench *bench,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdlib.h>
 
 #include "timer.h"
 
@@ -46,28 +47,61 @@ static double measure_ns_per_cycle(void)
 }
 
 /* The best of some rounds: the first finds the code cold. */
-static void measure_itself(struct timer *timer)
+static uint64_t measure_cost(const struct timer *timer, int reads)
 {
-	enum { ROUNDS = 20, READS = 1000 };
-	uint64_t step = UINT64_MAX;
+	enum { ROUNDS = 20 };
 	uint64_t best = UINT64_MAX;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t start = timer_read(timer);
 		uint64_t last = start;
 
-		for (int i = 0; i < READS; i++) {
-			uint64_t now = timer_read(timer);
-
-			if (now != last && now - last < step)
-				step = now - last;
-			last = now;
-		}
+		for (int i = 0; i < reads; i++)
+			last = timer_read(timer);
 		if (last - start < best)
 			best = last - start;
 	}
-	timer->cost_ns = (double)best * timer->ns_per_step / READS;
-	timer->step_ns = (double)step * timer->ns_per_step;
+	return best;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The smallest gap between the lengths of many short pieces of work. */
+static uint64_t measure_step(const struct timer *timer)
+{
+	enum { LENGTHS = 2000 };
+	static uint64_t lengths[LENGTHS];
+	uint64_t step = UINT64_MAX;
+
+	for (int i = 0; i < LENGTHS; i++) {
+		uint64_t start = timer_read(timer);
+
+		for (volatile int work = 0; work < i % 50; work++)
+			;
+		lengths[i] = timer_read(timer) - start;
+	}
+	qsort(lengths, LENGTHS, sizeof(lengths[0]), compare);
+	for (int i = 1; i < LENGTHS; i++) {
+		uint64_t gap = lengths[i] - lengths[i - 1];
+
+		if (gap > 0 && gap < step)
+			step = gap;
+	}
+	return step;
+}
+
+static void measure_itself(struct timer *timer)
+{
+	enum { READS = 1000 };
+
+	timer->cost_ns =
+		(double)measure_cost(timer, READS) * timer->ns_per_step / READS;
+	timer->step_ns = (double)measure_step(timer) * timer->ns_per_step;
 }
 
 void timer_init(struct timer *timer)

@@ -17,7 +17,7 @@ struct timer {
 	bool uses_cycles;
 	double ns_per_step; /* of the number that timer_read gives */
 	double cost_ns;	    /* of one read, at best */
-	double step_ns;	    /* smallest difference seen that is not 0 */
+	double step_ns;	    /* in which it moves */
 };
 
 /* Chooses and calibrates the timer; takes some 20 ms. */

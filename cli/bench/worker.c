@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "worker.h"
 
@@ -28,6 +31,11 @@ struct crew {
 	pid_t other_tid;
 	pthread_barrier_t barrier;
 	int n_workers;
+	/* Of an iteration: workers that are at work, that are done, and the
+	 * moment at which the last one was at work. */
+	atomic_int n_ready;
+	atomic_int n_done;
+	_Atomic uint64_t start;
 	struct worker *workers;
 };
 
@@ -69,32 +77,53 @@ static int64_t call_batch(const struct bench_call *call, uint64_t n)
 	return worst;
 }
 
-static void run_batches(struct worker *worker, uint64_t start, uint64_t end)
+/*
+ * The window of an iteration is one for all threads, and they call before and
+ * after it too: so a thread that waits for a CPU counts as one that calls, and
+ * each has all others beside it all the time.
+ */
+static uint64_t join_crew(struct worker *worker)
+{
+	struct crew *crew = worker->crew;
+	uint64_t start;
+
+	if (atomic_fetch_add(&crew->n_ready, 1) + 1 == crew->n_workers)
+		crew->start = timer_read(&crew->bench->timer);
+	while (!(start = crew->start))
+		call_batch(&worker->call, worker->batch);
+	return start;
+}
+
+static void leave_crew(struct worker *worker)
+{
+	struct crew *crew = worker->crew;
+
+	atomic_fetch_add(&crew->n_done, 1);
+	while (crew->n_done < crew->n_workers)
+		call_batch(&worker->call, worker->batch);
+}
+
+static uint64_t run_batches(struct worker *worker, uint64_t end)
 {
 	const struct timer *timer = &worker->crew->bench->timer;
 	uint64_t now;
-	uint64_t calls = 0;
 
 	do {
 		int64_t worst = call_batch(&worker->call, worker->batch);
 
-		if (worst < 0) {
+		if (worst < 0 && !worker->error)
 			worker->error = (int)worst;
-			return;
-		}
-		calls += worker->batch;
+		worker->result.calls += worker->batch;
 		now = timer_read(timer);
 	} while (now < end);
-	worker->result.calls = calls;
-	worker->result.wall_ns = (int64_t)to_ns(timer, now - start);
+	return now;
 }
 
-static void run_samples(struct worker *worker, uint64_t start, uint64_t end)
+static uint64_t run_samples(struct worker *worker, uint64_t end)
 {
 	const struct timer *timer = &worker->crew->bench->timer;
 	const struct bench_call *call = &worker->call;
 	uint64_t before, after;
-	uint64_t calls = 0;
 
 	do {
 		int64_t result;
@@ -102,16 +131,13 @@ static void run_samples(struct worker *worker, uint64_t start, uint64_t end)
 		before = timer_read(timer);
 		result = call->call(call->arg);
 		after = timer_read(timer);
-		if (result < 0) {
+		if (result < 0 && !worker->error)
 			worker->error = (int)result;
-			return;
-		}
 		histogram_record(worker->histogram,
 				 to_ns(timer, after - before));
-		calls++;
+		worker->result.calls++;
 	} while (after < end);
-	worker->result.calls = calls;
-	worker->result.wall_ns = (int64_t)to_ns(timer, after - start);
+	return after;
 }
 
 static void run_iteration(struct worker *worker)
@@ -119,37 +145,53 @@ static void run_iteration(struct worker *worker)
 	const struct bench *bench = worker->crew->bench;
 	uint64_t length = (uint64_t)((double)bench->settings.time_ns /
 				     bench->timer.ns_per_step);
+	uint64_t start = join_crew(worker);
 	int64_t switches = involuntary_switches();
 	int64_t cpu = cpu_now();
-	uint64_t start = timer_read(&bench->timer);
+	uint64_t end;
 
 	worker->result = (struct bench_iteration){0};
 	if (worker->crew->mode == BENCH_SAMPLE)
-		run_samples(worker, start, start + length);
+		end = run_samples(worker, start + length);
 	else
-		run_batches(worker, start, start + length);
+		end = run_batches(worker, start + length);
+	worker->result.wall_ns = (int64_t)to_ns(&bench->timer, end - start);
 	worker->result.cpu_ns = cpu_now() - cpu;
 	worker->result.involuntary_switches = involuntary_switches() - switches;
+	leave_crew(worker);
 }
 
-/* Doubles the batch until it is long enough, as seen at its best. */
-static void size_batch(struct worker *worker)
+static double time_batch(struct worker *worker)
 {
 	const struct timer *timer = &worker->crew->bench->timer;
-	double batch_ns;
+	double best = INFINITY;
 
-	worker->batch = 1;
-	for (;;) {
+	/* One interruption must not make a batch look long. */
+	for (int i = 0; i < 3; i++) {
 		uint64_t start = timer_read(timer);
+		double length;
 
-		if (call_batch(&worker->call, worker->batch) < 0)
-			return;
-		batch_ns = (double)(timer_read(timer) - start) *
-			   timer->ns_per_step;
-		if (batch_ns >= BATCH_NS || worker->batch >= 1U << 30)
-			return;
-		worker->batch *= 2;
+		call_batch(&worker->call, worker->batch);
+		length = (double)(timer_read(timer) - start) *
+			 timer->ns_per_step;
+		best = length < best ? length : best;
 	}
+	return best;
+}
+
+/* Long enough that the timer's own cost vanishes. */
+static void size_batch(struct worker *worker)
+{
+	worker->batch = 1;
+	while (worker->batch < 1U << 30 && time_batch(worker) < BATCH_NS)
+		worker->batch *= 2;
+}
+
+/* In place of a call that could not be prepared: the others wait for it. */
+static int64_t fail(const void *arg)
+{
+	(void)arg;
+	return -ECANCELED;
 }
 
 static void *work(void *arg)
@@ -161,12 +203,12 @@ static void *work(void *arg)
 	/* Own clocks are those of this thread, so it prepares the call. */
 	worker->error =
 		bench_row_prepare(crew->row, crew->other_tid, &worker->call);
-	if (!worker->error)
-		size_batch(worker);
+	if (worker->error)
+		worker->call.call = fail;
+	size_batch(worker);
 	for (int i = 0; i < settings->warmup + settings->iterations; i++) {
 		pthread_barrier_wait(&crew->barrier);
-		if (!worker->error)
-			run_iteration(worker);
+		run_iteration(worker);
 		pthread_barrier_wait(&crew->barrier);
 	}
 	if (worker->call.release)
@@ -209,6 +251,9 @@ static int lead(struct crew *crew, struct bench_cell *cell)
 
 	/* After an error the threads still need their barriers, to end. */
 	for (int i = 0; i < settings->warmup + settings->iterations; i++) {
+		crew->n_ready = 0;
+		crew->n_done = 0;
+		crew->start = 0;
 		pthread_barrier_wait(&crew->barrier);
 		pthread_barrier_wait(&crew->barrier);
 		if (!error)
@@ -229,7 +274,10 @@ int workers_run(const struct bench *bench, struct bench_cell *cell,
 	};
 	int error;
 
-	/* The process ends after this, and its memory with it. */
+	/*
+	 * The process ends after this, and its memory with it; at once if not
+	 * all threads could be started, as the others wait for them here.
+	 */
 	crew.workers = calloc((size_t)cell->threads, sizeof(*crew.workers));
 	if (!crew.workers)
 		return -ENOMEM;
@@ -243,10 +291,14 @@ int workers_run(const struct bench *bench, struct bench_cell *cell,
 			worker->histogram =
 				calloc(1, sizeof(*worker->histogram));
 		if (cell->mode == BENCH_SAMPLE && !worker->histogram)
-			return -ENOMEM;
-		error = pthread_create(&worker->thread, NULL, work, worker);
-		if (error)
-			return -error;
+			error = ENOMEM;
+		else
+			error = pthread_create(&worker->thread, NULL, work,
+					       worker);
+		if (error) {
+			cell->error = -error;
+			_exit(EXIT_FAILURE);
+		}
 	}
 	error = lead(&crew, cell);
 	for (int i = 0; i < cell->threads; i++)
