@@ -26,6 +26,7 @@ extern const struct cmd cmd_read;
 extern const struct cmd cmd_decode;
 extern const struct cmd cmd_encode;
 extern const struct cmd cmd_bench;
+extern const struct cmd cmd_check;
 
 /* "cpuclock NAME: ..." on stderr, in one line; returns CMD_FAILURE. Without a
  * command: "cpuclock: ...". */

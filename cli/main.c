@@ -12,7 +12,8 @@
 #include "utf8.h"
 
 static const struct cmd *const commands[] = {
-	&cmd_info, &cmd_read, &cmd_decode, &cmd_encode, &cmd_bench, NULL,
+	&cmd_info,  &cmd_read,	&cmd_decode, &cmd_encode,
+	&cmd_bench, &cmd_check, NULL,
 };
 
 /*

@@ -15,7 +15,11 @@
 #define SHARE_SHIFT 31
 #define SHARE_ONE   (INT64_C(1) << SHARE_SHIFT)
 
-/* An anchor whose two counter reads are further apart is taken at the later. */
+/* User time's share is not told from less than this. */
+#define MIN_SHARE_NS 50000
+
+/* Between two counter reads further apart nobody knows when the clock was read:
+ * that is no anchor. */
 #define MAX_BRACKET_NS 10000
 
 /* A thread without an epoch that has a cost looks at its habits so often... */
@@ -46,8 +50,10 @@ struct thread {
 	/* The split when the total was split_total_ns. */
 	int64_t split_total_ns;
 	int64_t user_ns;
-	uint32_t user_share; /* of SHARE_ONE */
-	bool has_split;	     /* taken with the anchor */
+	int32_t user_ahead_ns; /* of the kernel's user time */
+	uint32_t user_share;   /* by which it is carried, of SHARE_ONE */
+	uint32_t kernel_share; /* as the kernel last told it */
+	bool has_split;	       /* taken with the anchor */
 
 	bool busy;	 /* within a call */
 	uint32_t nested; /* calls that came while busy */
@@ -247,6 +253,7 @@ static bool attach(struct thread *thread)
 struct reading {
 	int64_t total_ns;
 	uint64_t cycles; /* when it was given; for anchors only */
+	bool is_vague;	 /* that is known badly */
 	bool has_usage;
 	struct rusage usage;
 };
@@ -277,8 +284,7 @@ static int read_with_cycles(const struct thread *thread, bool want_usage,
 		return err;
 	after = cpuclock__cycles_ordered();
 	reading->cycles = before + (after - before) / 2;
-	if (to_ns(thread, after - before) > MAX_BRACKET_NS)
-		reading->cycles = after;
+	reading->is_vague = to_ns(thread, after - before) > MAX_BRACKET_NS;
 	return want_usage ? read_usage(reading) : 0;
 }
 
@@ -293,7 +299,7 @@ static bool set_anchor(struct thread *thread, const struct reading *reading,
 	uint32_t switches = 0;
 
 	atomic_signal_fence(memory_order_seq_cst);
-	if (*thread->word != value)
+	if (*thread->word != value || reading->is_vague)
 		return false;
 	if (reading->has_usage)
 		switches = switches_of(&reading->usage);
@@ -347,12 +353,11 @@ static int read_slowly(bool want_usage, struct reading *reading,
 	int saved = errno;
 
 	*ret_anchored = false;
+	enter_process(thread);
 	if (!decided)
 		choose();
-	if (chosen) {
-		enter_process(thread);
+	if (chosen)
 		rate = cpuclock__cycles_rate();
-	}
 	if (rate == 0 || !attach(thread)) {
 		errno = saved;
 		return read_plainly(want_usage, reading);
@@ -381,23 +386,43 @@ static int64_t slow_total(struct thread *thread)
 	return thread->last_total_ns;
 }
 
-/* User time's share of what was used since the last split. */
-static void update_share(struct thread *thread,
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+/*
+ * User time's share until the next split: the kernel's since the last one, and
+ * so much more or less that what is carried meets the kernel's after a window.
+ * Too little time tells nothing of the share.
+ */
+static void update_share(struct thread *thread, int64_t kernel_user_ns,
 			 const struct cpuclock_times *times)
 {
 	int64_t total_ns = times->total_ns - thread->split_total_ns;
-	int64_t user_ns = times->user_ns - thread->user_ns;
+	int64_t user_ns =
+		kernel_user_ns - (thread->user_ns - thread->user_ahead_ns);
+	int64_t ahead_ns = times->user_ns - kernel_user_ns;
 
-	if (total_ns <= 0)
-		return;
-	thread->user_share = (uint32_t)((unsigned __int128)user_ns * SHARE_ONE /
-					(uint64_t)total_ns);
+	if (total_ns >= MIN_SHARE_NS)
+		thread->kernel_share =
+			(uint32_t)((unsigned __int128)clamp(user_ns, 0,
+							    total_ns) *
+				   SHARE_ONE / (uint64_t)total_ns);
+	thread->user_ahead_ns = (int32_t)clamp(ahead_ns, -CPUCLOCK__WINDOW_NS,
+					       CPUCLOCK__WINDOW_NS);
+	thread->user_share = (uint32_t)clamp(
+		thread->kernel_share -
+			thread->user_ahead_ns *
+				(SHARE_ONE / CPUCLOCK__WINDOW_NS),
+		0, SHARE_ONE);
 }
 
 static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 {
 	struct reading reading = {0};
 	struct cpuclock_times times;
+	int64_t kernel_user_ns;
 	uint64_t nested;
 	bool anchored;
 	int err = read_slowly(true, &reading, &anchored);
@@ -408,6 +433,7 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 		max(reading.total_ns,
 		    max(thread->last_total_ns, thread->nested_total_ns)),
 		&reading.usage);
+	kernel_user_ns = times.user_ns;
 	nested = __atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
 	cpuclock__split_keep(&times, thread->last_split,
 			     thread->split_total_ns);
@@ -416,7 +442,7 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 	__atomic_compare_exchange_n(&thread->nested_split, &nested, 0, 0,
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 
-	update_share(thread, &times);
+	update_share(thread, kernel_user_ns, &times);
 	thread->split_total_ns = times.total_ns;
 	thread->user_ns = times.user_ns;
 	thread->has_split = anchored;
@@ -590,6 +616,11 @@ const char *cpuclock__fast_name(void)
 	const struct cpuclock__epoch *epoch = chosen;
 
 	return epoch ? epoch->name : NULL;
+}
+
+uint64_t cpuclock__fast_anchor(void)
+{
+	return cpuclock__is_generation(self.generation) ? self.cycles : 0;
 }
 
 const struct cpuclock__verdict *cpuclock__fast_probe(void)

@@ -30,6 +30,13 @@ const struct cpuclock__verdict *cpuclock__fast_probe(void);
 const char *cpuclock__fast_name(void);
 
 /*
+ * For tests and `cpuclock check`: a number that stays the same while the
+ * calling thread's answers are carried forward from one anchor; 0 if it has
+ * none.
+ */
+uint64_t cpuclock__fast_anchor(void);
+
+/*
  * For tests and `cpuclock check`: use this epoch in the whole process from now
  * on, or the first that works if NULL. Returns the verdict on it. Not MT-Safe.
  */

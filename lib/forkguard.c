@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#include "cycles.h"
 #include "forkguard.h"
+#include "sys.h"
 
 static struct cpuclock__process none;
 struct cpuclock__process *cpuclock__process = &none;
@@ -31,8 +31,12 @@ bool cpuclock__have_forkguard(void)
 uint64_t cpuclock__enter_process(void)
 {
 	uint64_t generation = 0;
-	/* No ancestor's: the counter has moved on since. */
-	uint64_t fresh = cpuclock__cycles() | 2;
+	uint64_t fresh;
+
+	if (cpuclock__process->generation)
+		return cpuclock__process->generation;
+	/* No ancestor's: time has moved on since. */
+	fresh = (uint64_t)cpuclock__clock_gettime(CLOCK_MONOTONIC) | 2;
 
 	if (atomic_compare_exchange_strong(&cpuclock__process->generation,
 					   &generation, fresh))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a child of fork, by whatever call, finds filled with zeros, so that it
- * takes nothing of its parent's threads for its own.
+ * What a child of fork, by whatever call, finds filled with zeros
+ * (MADV_WIPEONFORK, since Linux 4.14), so that it takes nothing of its parent's
+ * threads for its own.
  */
 #ifndef CPUCLOCK_FORKGUARD_H
 #define CPUCLOCK_FORKGUARD_H

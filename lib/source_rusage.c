@@ -10,6 +10,7 @@
  * up to one tick stale: getrusage scales to the stored sum_exec_runtime, which
  * the clock updates.
  */
+#include "forkguard.h"
 #include "source.h"
 #include "split.h"
 #include "sys.h"
@@ -17,14 +18,22 @@
 static __thread struct {
 	uint64_t split;
 	int64_t total_ns; /* about when split was taken */
+	uint64_t generation;
 } last __attribute__((tls_model("initial-exec")));
 
 int cpuclock__rusage_self(struct cpuclock_times *ret_times)
 {
-	uint64_t bound = __atomic_load_n(&last.split, __ATOMIC_RELAXED);
+	uint64_t generation = cpuclock__enter_process();
+	uint64_t bound;
 	struct cpuclock_times times;
 	struct rusage usage;
 
+	/* What a child of fork has of its parent bounds nothing. */
+	if (last.generation != generation) {
+		last.split = 0;
+		last.generation = generation;
+	}
+	bound = __atomic_load_n(&last.split, __ATOMIC_RELAXED);
 	/* If a signal handler answered in between, its answer is the bound. */
 	do {
 		int64_t total_ns =

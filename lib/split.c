@@ -2,11 +2,10 @@
 #include "split.h"
 #include "sys.h"
 
-/* No true bound lies further above what the kernel says than this. */
-#define SLACK_NS INT64_C(2000000)
-
-/* Half of what the low halves can tell apart. */
+/* The low halves tell apart what is within 4 s: no older than this, and no
+ * further above what the kernel says than that. */
 #define MAX_AGE_NS (INT64_C(1) << 31)
+#define SLACK_NS   (INT64_C(1) << 30)
 
 static int64_t timeval_ns(const struct timeval *tv)
 {
@@ -39,8 +38,9 @@ void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound,
 			  int64_t bound_total_ns)
 {
 	int64_t user_min, system_min, system_ns;
+	int64_t age_ns = times->total_ns - bound_total_ns;
 
-	if (bound == 0 || times->total_ns - bound_total_ns > MAX_AGE_NS)
+	if (bound == 0 || age_ns < 0 || age_ns > MAX_AGE_NS)
 		return;
 	user_min = bound_near(times->user_ns, (uint32_t)(bound >> 32));
 	system_min = bound_near(times->system_ns, (uint32_t)bound);
@@ -49,10 +49,6 @@ void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound,
 		system_ns = system_min;
 	if (system_ns > times->total_ns - user_min)
 		system_ns = times->total_ns - user_min;
-	/* Bounds of this thread leave room for each other; others need not. */
-	if (system_ns < system_min || system_ns < 0)
-		return;
-
 	times->system_ns = system_ns;
 	times->user_ns = times->total_ns - system_ns;
 }

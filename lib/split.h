@@ -31,10 +31,8 @@ struct cpuclock_times cpuclock__split(int64_t total_ns,
 
 /*
  * Moves the split, not the total, so that neither part falls below the bound,
- * which was taken when the total was about bound_total_ns: one that is too old
- * is not needed, and its low halves would say nothing.
- * A bound of another thread, as a child of fork inherits it, moves it by less
- * than 2 ms.
+ * which this thread gave when its total was about bound_total_ns. Of one that
+ * is 2 s old the low halves say nothing, and it is not needed any more.
  */
 void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound,
 			  int64_t bound_total_ns);
