@@ -55,4 +55,30 @@ extern const struct cpuclock__epoch cpuclock__epoch_perf;
 const struct cpuclock__verdict *
 cpuclock__epoch_test(const struct cpuclock__epoch *epoch);
 
+/*
+ * The epoch that this process uses: the first one that works and passes the
+ * self-test, chosen as soon as the counter's rate is known. NULL until then,
+ * and if there is none.
+ */
+const struct cpuclock__epoch *cpuclock__epoch_choose(void);
+
+/* The same, but only if it has been chosen. No system call. */
+const struct cpuclock__epoch *cpuclock__epoch_chosen(void);
+
+/* It did not end though the thread was switched out: never again. */
+void cpuclock__epoch_give_up(void);
+
+/*
+ * The verdict on all of them. Waits some ms if the counter's rate is not known
+ * yet. Not the last word: see cpuclock__epoch_give_up.
+ */
+const struct cpuclock__verdict *cpuclock__epoch_verdict(void);
+
+/*
+ * For tests and `cpuclock check`: use this epoch in the whole process from now
+ * on, or the first that works if NULL. Returns the verdict on it. Not MT-Safe.
+ */
+const struct cpuclock__verdict *
+cpuclock__epoch_use(const struct cpuclock__epoch *epoch);
+
 #endif

@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "cycles.h"
 #include "fast.h"
@@ -37,9 +36,9 @@ struct thread {
 	uint64_t generation;
 	cpuclock__epoch_word *word; /* NULL if the thread has no epoch */
 	uint64_t value;
-	uint64_t cycles;
+	uint64_t cycles; /* 0 if there is none */
 	uint64_t rate;
-	int64_t total_ns;
+	int64_t total_ns; /* the kernel's last answer, also without anchor */
 
 	/* The highest answers so far, of calls and of calls nested in them. */
 	int64_t last_total_ns;
@@ -69,112 +68,6 @@ _Static_assert(sizeof(struct thread) <= 128, "at most two cache lines");
 static __thread struct thread self __attribute__((
 	tls_model("initial-exec"))) = {.generation = CPUCLOCK__NO_GENERATION};
 
-/* In the order in which they are tried. */
-static const struct cpuclock__epoch *const epochs[] = {&cpuclock__epoch_rseq,
-						       &cpuclock__epoch_perf};
-
-#define N_EPOCHS (sizeof(epochs) / sizeof(epochs[0]))
-
-/* NULL until one is chosen, and again when it was caught lying. */
-static const struct cpuclock__epoch *_Atomic chosen;
-static atomic_bool decided;
-
-static struct cpuclock__verdict verdict = {
-	-EAGAIN, "the cycle counter's rate is not known yet"};
-
-/* ---- Choosing an epoch ------------------------------------------------------
- */
-
-static void decide(const struct cpuclock__epoch *epoch,
-		   const struct cpuclock__verdict *found)
-{
-	verdict.why = found->why;
-	verdict.status = found->status;
-	chosen = found->status ? NULL : epoch;
-	decided = true;
-}
-
-static const struct cpuclock__verdict *
-test_epoch(const struct cpuclock__epoch *epoch)
-{
-	const struct cpuclock__verdict *found = epoch->probe();
-
-	return found->status ? found : cpuclock__epoch_test(epoch);
-}
-
-/* "rseq: this; perf: that" */
-static const char *join_reasons(const struct cpuclock__verdict *const *found)
-{
-	static char reasons[512];
-	char *end = reasons;
-
-	for (size_t i = 0; i < N_EPOCHS; i++) {
-		end = stpcpy(end, i ? "; " : "");
-		end = stpcpy(end, epochs[i]->name + sizeof("fast:") - 1);
-		end = stpcpy(end, ": ");
-		end = stpcpy(end, found[i]->why);
-	}
-	return reasons;
-}
-
-static void choose_first(void)
-{
-	const struct cpuclock__verdict *found[N_EPOCHS];
-	struct cpuclock__verdict none = {-EOPNOTSUPP, NULL};
-
-	for (size_t i = 0; i < N_EPOCHS; i++) {
-		found[i] = test_epoch(epochs[i]);
-		if (found[i]->status == 0) {
-			decide(epochs[i], found[i]);
-			return;
-		}
-	}
-	none.why = join_reasons(found);
-	decide(NULL, &none);
-}
-
-/* Chooses once, as soon as the counter's rate is known. */
-static void choose(void)
-{
-	static const struct cpuclock__verdict
-		no_page = {-ENOSYS, "the kernel has no MADV_WIPEONFORK"},
-		no_counter = {-EOPNOTSUPP, "the cycle counter may not be read, "
-					   "or has no constant rate"};
-	int idle = 0;
-
-	if (!cpuclock__have_forkguard()) {
-		decide(NULL, &no_page);
-		return;
-	}
-	if (!cpuclock__cycles_usable()) {
-		decide(NULL, &no_counter);
-		return;
-	}
-	if (cpuclock__cycles_rate() == 0)
-		return;
-	if (!atomic_compare_exchange_strong(&cpuclock__process->choosing, &idle,
-					    1))
-		return;
-	if (!decided)
-		choose_first();
-	cpuclock__process->choosing = 0;
-}
-
-/* The epoch did not end though the thread was switched out: never again. */
-static void give_up(void)
-{
-	static const struct cpuclock__verdict lied = {
-		-EOPNOTSUPP,
-		"turned off: the kernel did not show that a thread "
-		"was switched out"};
-
-	decide(NULL, &lied);
-	cpuclock__process->limit = 0;
-}
-
-/* ---- Anchors
- * ------------------------------------------------------------------ */
-
 static int64_t max(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -190,13 +83,14 @@ static int64_t to_ns(const struct thread *thread, uint64_t cycles)
 /* The first read of a thread in this process. */
 static void enter_process(struct thread *thread)
 {
+	const struct cpuclock__epoch *epoch = cpuclock__epoch_chosen();
 	uint64_t generation = cpuclock__enter_process();
 
 	if (thread->generation == generation)
 		return;
 	/* In a child of fork nothing is left of the parent's thread. */
-	if (thread->word && chosen)
-		chosen->forget();
+	if (thread->word && epoch)
+		epoch->forget();
 	*thread = (struct thread){
 		.generation = generation,
 		.busy = true,
@@ -232,11 +126,9 @@ static bool deserves(struct thread *thread, const struct cpuclock__epoch *epoch)
 	       (thread->switches - before) * READS_PER_SWITCH < HABIT_READS;
 }
 
-static bool attach(struct thread *thread)
+static bool attach(struct thread *thread, const struct cpuclock__epoch *epoch)
 {
-	const struct cpuclock__epoch *epoch = chosen;
-
-	if (!epoch || thread->denied)
+	if (thread->denied)
 		return false;
 	if (thread->word)
 		return true;
@@ -305,7 +197,7 @@ static bool set_anchor(struct thread *thread, const struct reading *reading,
 		switches = switches_of(&reading->usage);
 	if (goes_on && reading->has_usage && thread->knows_switches &&
 	    switches != thread->switches) {
-		give_up();
+		cpuclock__epoch_give_up();
 		return false;
 	}
 	thread->value = value;
@@ -321,21 +213,24 @@ static bool set_anchor(struct thread *thread, const struct reading *reading,
  * Reads the kernel's clock, and anchors there unless the thread is switched out
  * time and again: then the answer is as good, and the next call tries anew.
  */
-static int read_anchored(struct thread *thread, bool want_usage,
-			 struct reading *reading, bool *ret_anchored)
+static int read_anchored(struct thread *thread,
+			 const struct cpuclock__epoch *epoch, bool want_usage,
+			 struct reading *reading)
 {
-	for (int tries = 0; tries < 2 && chosen; tries++) {
+	for (int tries = 0; tries < 2; tries++) {
 		bool goes_on = thread->cycles && *thread->word == thread->value;
 		uint64_t value =
-			goes_on ? thread->value : chosen->arm(thread->word);
+			goes_on ? thread->value : epoch->arm(thread->word);
 		int err;
 
 		atomic_signal_fence(memory_order_seq_cst);
 		err = read_with_cycles(thread, want_usage || goes_on, reading);
 		if (err)
 			return err;
-		*ret_anchored = set_anchor(thread, reading, value, goes_on);
-		if (*ret_anchored)
+		/* Not this thread's clock: no anchor of its. */
+		if (reading->total_ns < thread->total_ns)
+			break;
+		if (set_anchor(thread, reading, value, goes_on))
 			return 0;
 		thread->cycles = 0;
 	}
@@ -344,42 +239,58 @@ static int read_anchored(struct thread *thread, bool want_usage,
 	return 0;
 }
 
-/* The slow way to any answer: asks the kernel, and prepares the fast one. */
-static int read_slowly(bool want_usage, struct reading *reading,
-		       bool *ret_anchored)
+static void set_rate(struct thread *thread, uint64_t rate)
 {
-	struct thread *thread = &self;
-	uint64_t rate = 0;
-	int saved = errno;
+	if (rate == thread->rate)
+		return;
+	thread->rate = rate;
+	thread->cycles = 0;
+	cpuclock__process->limit =
+		((uint64_t)CPUCLOCK__WINDOW_NS << CPUCLOCK__RATE_SHIFT) / rate;
+}
 
-	*ret_anchored = false;
+/* The slow way to any answer: asks the kernel, and prepares the fast one. */
+static int read_slowly(struct thread *thread, bool want_usage,
+		       struct reading *reading)
+{
+	const struct cpuclock__epoch *epoch;
+	uint64_t rate;
+	int saved = errno;
+	bool ready;
+
 	enter_process(thread);
-	if (!decided)
-		choose();
-	if (chosen)
-		rate = cpuclock__cycles_rate();
-	if (rate == 0 || !attach(thread)) {
-		errno = saved;
-		return read_plainly(want_usage, reading);
-	}
+	epoch = cpuclock__epoch_choose();
+	rate = epoch ? cpuclock__cycles_rate() : 0;
+	ready = rate && attach(thread, epoch);
 	errno = saved;
-	if (rate != thread->rate) {
-		thread->rate = rate;
-		cpuclock__process->limit = ((uint64_t)CPUCLOCK__WINDOW_NS
-					    << CPUCLOCK__RATE_SHIFT) /
-					   rate;
-	}
-	return read_anchored(thread, want_usage, reading, ret_anchored);
+	if (!ready)
+		return read_plainly(want_usage, reading);
+	set_rate(thread, rate);
+	return read_anchored(thread, epoch, want_usage, reading);
+}
+
+/*
+ * A child of vfork(2) runs on this thread's memory. Its clock is behind: the
+ * kernel's answer for one thread never falls. It gets that answer, and leaves
+ * no trace.
+ */
+static bool is_of_other(struct thread *thread, const struct reading *reading)
+{
+	if (reading->total_ns < thread->total_ns)
+		return true;
+	thread->total_ns = reading->total_ns;
+	return false;
 }
 
 static int64_t slow_total(struct thread *thread)
 {
 	struct reading reading = {0};
-	bool anchored;
-	int err = read_slowly(false, &reading, &anchored);
+	int err = read_slowly(thread, false, &reading);
 
 	if (err)
 		return err;
+	if (is_of_other(thread, &reading))
+		return reading.total_ns;
 	thread->last_total_ns =
 		max(reading.total_ns,
 		    max(thread->last_total_ns, thread->nested_total_ns));
@@ -424,11 +335,14 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 	struct cpuclock_times times;
 	int64_t kernel_user_ns;
 	uint64_t nested;
-	bool anchored;
-	int err = read_slowly(true, &reading, &anchored);
+	int err = read_slowly(thread, true, &reading);
 
 	if (err)
 		return err;
+	if (is_of_other(thread, &reading)) {
+		*ret_times = cpuclock__split(reading.total_ns, &reading.usage);
+		return 0;
+	}
 	times = cpuclock__split(
 		max(reading.total_ns,
 		    max(thread->last_total_ns, thread->nested_total_ns)),
@@ -445,17 +359,17 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 	update_share(thread, kernel_user_ns, &times);
 	thread->split_total_ns = times.total_ns;
 	thread->user_ns = times.user_ns;
-	thread->has_split = anchored;
+	thread->has_split = thread->cycles != 0;
 	thread->last_total_ns = times.total_ns;
 	thread->last_split = cpuclock__split_bound(&times);
 	*ret_times = times;
 	return 0;
 }
 
-/* ---- Calls that a signal handler makes while its thread is in one
- * ------------ */
-
-/* They ask the kernel, leave the anchor alone, and are a bound from then on. */
+/*
+ * Calls that a signal handler makes while its thread is within one. They ask
+ * the kernel, leave the anchor alone, and are a bound from then on.
+ */
 static int64_t nested_total(struct thread *thread)
 {
 	int64_t total_ns = cpuclock__clock_gettime(CLOCK_THREAD_CPUTIME_ID);
@@ -501,9 +415,6 @@ static int nested_self(struct thread *thread, struct cpuclock_times *ret_times)
 	*ret_times = times;
 	return 0;
 }
-
-/* ---- The fast way
- * --------------------------------------------------------------- */
 
 /*
  * The total carried forward, or negative if it may not be. The epoch is looked
@@ -608,44 +519,7 @@ int cpuclock__fast_self(struct cpuclock_times *ret_times)
 	return err;
 }
 
-/* ---- What is in use
- * ---------------------------------------------------------------- */
-
-const char *cpuclock__fast_name(void)
-{
-	const struct cpuclock__epoch *epoch = chosen;
-
-	return epoch ? epoch->name : NULL;
-}
-
 uint64_t cpuclock__fast_anchor(void)
 {
 	return cpuclock__is_generation(self.generation) ? self.cycles : 0;
-}
-
-const struct cpuclock__verdict *cpuclock__fast_probe(void)
-{
-	const struct timespec moment = {0, 200000};
-
-	for (int tries = 0; tries < 200 && !decided; tries++) {
-		choose();
-		if (!decided)
-			cpuclock__syscall(SYS_nanosleep, (long)&moment, 0, 0);
-	}
-	return &verdict;
-}
-
-const struct cpuclock__verdict *
-cpuclock__fast_use(const struct cpuclock__epoch *epoch)
-{
-	cpuclock__process->limit = 0;
-	cpuclock__process->generation = 0;
-	decided = false;
-	chosen = NULL;
-	if (epoch) {
-		while (cpuclock__cycles_rate() == 0)
-			;
-		decide(epoch, test_epoch(epoch));
-	}
-	return cpuclock__fast_probe();
 }

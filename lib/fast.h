@@ -20,27 +20,10 @@ int64_t cpuclock__fast_total(void);
 int cpuclock__fast_self(struct cpuclock_times *ret_times);
 
 /*
- * Is there a clock without a system call here? Waits up to some ms until the
- * counter's rate is known. The verdict's contents can change later, if the
- * kernel is caught not showing a switch.
- */
-const struct cpuclock__verdict *cpuclock__fast_probe(void);
-
-/* "fast:rseq", "fast:perf"; NULL while no epoch is in use. */
-const char *cpuclock__fast_name(void);
-
-/*
  * For tests and `cpuclock check`: a number that stays the same while the
  * calling thread's answers are carried forward from one anchor; 0 if it has
  * none.
  */
 uint64_t cpuclock__fast_anchor(void);
-
-/*
- * For tests and `cpuclock check`: use this epoch in the whole process from now
- * on, or the first that works if NULL. Returns the verdict on it. Not MT-Safe.
- */
-const struct cpuclock__verdict *
-cpuclock__fast_use(const struct cpuclock__epoch *epoch);
 
 #endif

@@ -58,7 +58,7 @@ cpuclock__source_probe(const struct cpuclock__source *source)
 
 	if (!verdict) {
 		verdict = source->probe();
-		if (is_lasting(verdict))
+		if (!source->verdict_changes && is_lasting(verdict))
 			atomic_store_explicit(slot, verdict,
 					      memory_order_release);
 	}

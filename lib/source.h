@@ -2,6 +2,8 @@
 #ifndef CPUCLOCK_SOURCE_H
 #define CPUCLOCK_SOURCE_H
 
+#include <stdbool.h>
+
 #include "cpuclock.h"
 
 #define CPUCLOCK__BIT(n) (1U << (unsigned int)(n))
@@ -40,6 +42,7 @@ struct cpuclock__source {
 
 	/* Does it work here? Never NULL, and lives for ever. */
 	const struct cpuclock__verdict *(*probe)(void);
+	bool verdict_changes; /* ask the probe each time; it is cheap */
 
 	/*
 	 * Prepares what read needs, once target, kind and id are set and known

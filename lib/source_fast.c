@@ -8,6 +8,7 @@
  * split as of the anchor, carried forward by the proportion since the one
  * before. See fast.h; where no epoch works, `self` and `rusage` answer.
  */
+#include "epoch.h"
 #include "fast.h"
 
 int64_t cpuclock_total(void)
@@ -38,9 +39,9 @@ int64_t cpuclock_system(void)
 
 const char *cpuclock_self_source(void)
 {
-	const char *name = cpuclock__fast_name();
+	const struct cpuclock__epoch *epoch = cpuclock__epoch_chosen();
 
-	return name ? name : cpuclock__source_self.name;
+	return epoch ? epoch->name : cpuclock__source_self.name;
 }
 
 static int64_t read_fast(const struct cpuclock *clock)
@@ -68,7 +69,8 @@ const struct cpuclock__source cpuclock__source_fast = {
 	.kinds = CPUCLOCK__BIT(CPUCLOCK_TOTAL) | CPUCLOCK__BIT(CPUCLOCK_USER) |
 		 CPUCLOCK__BIT(CPUCLOCK_SYSTEM),
 	.system_calls = 0,
-	.probe = cpuclock__fast_probe,
+	.probe = cpuclock__epoch_verdict,
+	.verdict_changes = true,
 	.read = read_fast,
 	.resolution = resolution,
 };

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Which epoch this process uses. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "cycles.h"
+#include "epoch.h"
+#include "forkguard.h"
+#include "sys.h"
+
+/* In the order in which they are tried. */
+static const struct cpuclock__epoch *const epochs[] = {&cpuclock__epoch_rseq,
+						       &cpuclock__epoch_perf};
+
+#define N_EPOCHS (sizeof(epochs) / sizeof(epochs[0]))
+
+static const struct cpuclock__epoch *_Atomic chosen;
+
+/* NULL until it is decided. */
+static const struct cpuclock__verdict *_Atomic verdict;
+
+static void decide(const struct cpuclock__epoch *epoch,
+		   const struct cpuclock__verdict *found)
+{
+	chosen = found->status ? NULL : epoch;
+	verdict = found;
+}
+
+static const struct cpuclock__verdict *
+test_epoch(const struct cpuclock__epoch *epoch)
+{
+	const struct cpuclock__verdict *found = epoch->probe();
+
+	return found->status ? found : cpuclock__epoch_test(epoch);
+}
+
+/* "rseq: this; perf: that" */
+static const struct cpuclock__verdict *
+join_reasons(const struct cpuclock__verdict *const *found)
+{
+	static char reasons[512];
+	static const struct cpuclock__verdict none = {-EOPNOTSUPP, reasons};
+	char *end = reasons;
+
+	for (size_t i = 0; i < N_EPOCHS; i++) {
+		end = stpcpy(end, i ? "; " : "");
+		end = stpcpy(end, epochs[i]->name + sizeof("fast:") - 1);
+		end = stpcpy(end, ": ");
+		end = stpcpy(end, found[i]->why);
+	}
+	return &none;
+}
+
+static void choose_first(void)
+{
+	const struct cpuclock__verdict *found[N_EPOCHS];
+
+	for (size_t i = 0; i < N_EPOCHS; i++) {
+		found[i] = test_epoch(epochs[i]);
+		if (found[i]->status == 0) {
+			decide(epochs[i], found[i]);
+			return;
+		}
+	}
+	decide(NULL, join_reasons(found));
+}
+
+const struct cpuclock__epoch *cpuclock__epoch_choose(void)
+{
+	static const struct cpuclock__verdict
+		no_guard = {-ENOSYS, "the kernel has no MADV_WIPEONFORK"},
+		no_counter = {-EOPNOTSUPP, "the cycle counter may not be read, "
+					   "or has no constant rate"};
+	int idle = 0;
+
+	if (verdict)
+		return chosen;
+	if (!cpuclock__have_forkguard()) {
+		decide(NULL, &no_guard);
+	} else if (!cpuclock__cycles_usable()) {
+		decide(NULL, &no_counter);
+	} else if (cpuclock__cycles_rate() != 0 &&
+		   atomic_compare_exchange_strong(&cpuclock__process->choosing,
+						  &idle, 1)) {
+		/* One thread chooses; others, and its own signal handlers, ask
+		 * the kernel meanwhile. */
+		if (!verdict)
+			choose_first();
+		cpuclock__process->choosing = 0;
+	}
+	return chosen;
+}
+
+const struct cpuclock__epoch *cpuclock__epoch_chosen(void)
+{
+	return chosen;
+}
+
+void cpuclock__epoch_give_up(void)
+{
+	static const struct cpuclock__verdict lied = {
+		-EOPNOTSUPP,
+		"turned off: the kernel did not show that a thread "
+		"was switched out"};
+
+	decide(NULL, &lied);
+	cpuclock__process->limit = 0;
+}
+
+const struct cpuclock__verdict *cpuclock__epoch_verdict(void)
+{
+	static const struct cpuclock__verdict unknown = {
+		-EAGAIN, "the rate of the cycle counter could not be measured"};
+	const struct timespec moment = {0, 200000};
+	const struct cpuclock__verdict *found;
+
+	for (int tries = 0; tries < 200 && !verdict; tries++) {
+		cpuclock__epoch_choose();
+		if (!verdict)
+			cpuclock__syscall(SYS_nanosleep, (long)&moment, 0, 0);
+	}
+	found = verdict;
+	return found ? found : &unknown;
+}
+
+const struct cpuclock__verdict *
+cpuclock__epoch_use(const struct cpuclock__epoch *epoch)
+{
+	cpuclock__process->limit = 0;
+	cpuclock__process->generation = 0;
+	verdict = NULL;
+	chosen = NULL;
+	if (epoch) {
+		while (cpuclock__cycles_rate() == 0)
+			;
+		decide(epoch, test_epoch(epoch));
+	}
+	return cpuclock__epoch_verdict();
+}
