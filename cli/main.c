@@ -16,19 +16,18 @@ static const struct cmd *const commands[] = {
 	&cmd_bench, &cmd_check, NULL,
 };
 
+/* What is longer is cut. */
+#define MESSAGE_SIZE 1024
+
 /*
  * One line, whatever it quotes: control characters and what is not UTF-8 are
- * shown as \xHH. The end of an overlong message is left out.
+ * shown as \xHH.
  */
-static void say(const struct cmd *cmd, const char *format, va_list args,
-		const char *hint)
+static void say(const struct cmd *cmd, const char *text, const char *hint)
 {
-	char text[1024];
 	const unsigned char *p = (const unsigned char *)text;
-	size_t rest;
+	size_t rest = strlen(text);
 
-	vsnprintf(text, sizeof(text), format, args);
-	rest = strlen(text);
 	fprintf(stderr, "cpuclock%s%s: ", cmd ? " " : "", cmd ? cmd->name : "");
 	while (rest > 0) {
 		size_t length = utf8_length(p, rest);
@@ -49,24 +48,28 @@ static void say(const struct cmd *cmd, const char *format, va_list args,
 
 int cmd_fail(const struct cmd *cmd, const char *format, ...)
 {
+	char text[MESSAGE_SIZE];
 	va_list args;
 
 	va_start(args, format);
-	say(cmd, format, args, "");
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	say(cmd, text, "");
 	return CMD_FAILURE;
 }
 
 int cmd_usage(const struct cmd *cmd, const char *format, ...)
 {
+	char text[MESSAGE_SIZE];
 	char hint[64];
 	va_list args;
 
 	snprintf(hint, sizeof(hint), "; see 'cpuclock%s%s --help'",
 		 cmd ? " " : "", cmd ? cmd->name : "");
 	va_start(args, format);
-	say(cmd, format, args, hint);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	say(cmd, text, hint);
 	return CMD_USAGE;
 }
 

@@ -26,36 +26,34 @@ static int check_offer(const struct cpuclock__source *source,
 	return -EOPNOTSUPP;
 }
 
-static int choose(enum cpuclock_target target, enum cpuclock_kind kind,
-		  const char *name, const struct cpuclock__source **ret_source)
+/* NULL and -errno, if there is none. */
+static const struct cpuclock__source *choose(enum cpuclock_target target,
+					     enum cpuclock_kind kind,
+					     const char *name, int *ret_err)
 {
 	const struct cpuclock__source *source;
 	int err;
 
-	if (!name) {
-		source = cpuclock__source_best(target, kind, &err);
-		if (!source)
-			return err;
-		*ret_source = source;
-		return 0;
-	}
+	if (!name)
+		return cpuclock__source_best(target, kind, ret_err);
 
 	source = cpuclock__source_find(name);
-	if (!source)
-		return -ENOENT;
+	if (!source) {
+		*ret_err = -ENOENT;
+		return NULL;
+	}
 	err = check_offer(source, target, kind);
 	if (!err)
 		err = cpuclock__source_probe(source)->status;
-	if (!err)
-		*ret_source = source;
-	return err;
+	*ret_err = err;
+	return err ? NULL : source;
 }
 
 int cpuclock_open(enum cpuclock_target target, pid_t id,
 		  enum cpuclock_kind kind, const char *name,
 		  struct cpuclock **ret_clock)
 {
-	const struct cpuclock__source *source = NULL;
+	const struct cpuclock__source *source;
 	struct cpuclock *clock;
 	int err;
 	int saved = errno;
@@ -63,8 +61,8 @@ int cpuclock_open(enum cpuclock_target target, pid_t id,
 	if ((unsigned int)target > CPUCLOCK_FOREIGN ||
 	    (unsigned int)kind > CPUCLOCK_TICKS || !id_is_valid(target, id))
 		return -EINVAL;
-	err = choose(target, kind, name, &source);
-	if (err)
+	source = choose(target, kind, name, &err);
+	if (!source)
 		return err;
 	err = cpuclock__task_check(target, id);
 	if (err)

@@ -60,7 +60,7 @@ const struct cpuclock__verdict *cpuclock__procfs_probe(void)
 	if (length <= 0)
 		return &absent;
 	link[length] = '\0';
-	return atoi(link) == getpid() ? &cpuclock__works : &foreign;
+	return strtol(link, NULL, 10) == getpid() ? &cpuclock__works : &foreign;
 }
 
 const struct cpuclock__verdict *cpuclock__procfs_verdict(int result)

@@ -155,7 +155,7 @@ static void migrate(struct worker *worker)
 
 static void fault_pages(struct worker *worker)
 {
-	size_t size = 4096 * (1 + random_below(worker, 64));
+	size_t size = (size_t)4096 * (1 + random_below(worker, 64));
 	volatile char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

@@ -12,7 +12,7 @@
 #include "check.h"
 #include "cpuclock.h"
 
-#define MS 1000000
+#define MS INT64_C(1000000)
 
 struct burst {
 	int64_t length_ns;
