@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/table: what is printed, to the blank. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+#include "table.h"
+
+static const struct table_column columns[] = {
+	{"name", false},
+	{"ns", true},
+	{"what it is", false},
+};
+
+static void assert_prints(const struct table *table, const char *expected)
+{
+	FILE *stream;
+	char *text;
+	size_t size;
+
+	stream = open_memstream(&text, &size);
+	assert_non_null(stream);
+	assert_true(table_print(table, stream));
+	fclose(stream);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void columns_are_as_wide_as_their_widest_cell(void **state)
+{
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+
+	(void)state;
+	assert_non_null(table);
+	table_cell(table, "%s", "a");
+	table_cell(table, "%d", 12345);
+	table_cell(table, "%s", "short");
+	table_cell(table, "%s", "much longer");
+	table_cell(table, "%d", 6);
+	table_cell(table, "%s", "so is what it is said to be");
+	assert_prints(table,
+		      "name            ns  what it is\n"
+		      "a            12345  short\n"
+		      "much longer      6  so is what it is said to be\n");
+	table_free(table);
+}
+
+static void title_may_be_the_widest(void **state)
+{
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+
+	(void)state;
+	table_cell(table, "a");
+	table_cell(table, "1");
+	table_cell(table, "b");
+	assert_prints(table, "name  ns  what it is\n"
+			     "a      1  b\n");
+	table_free(table);
+}
+
+static void line_has_no_blanks_at_its_end(void **state)
+{
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+
+	(void)state;
+	table_cell(table, "a");
+	table_cell(table, "1");
+	table_cell(table, "%s", "");
+	table_cell(table, "b");
+	table_cell(table, "%s", "");
+	table_cell(table, "%s", "");
+	assert_prints(table, "name  ns  what it is\n"
+			     "a      1\n"
+			     "b\n");
+	table_free(table);
+}
+
+static void number_at_the_end_stands_to_the_right(void **state)
+{
+	static const struct table_column numbers[] = {{"a", true}, {"b", true}};
+	struct table *table = table_new(numbers, ARRAY_SIZE(numbers));
+
+	(void)state;
+	table_cell(table, "1");
+	table_cell(table, "100");
+	table_cell(table, "1000");
+	table_cell(table, "2");
+	assert_prints(table, "   a    b\n"
+			     "   1  100\n"
+			     "1000    2\n");
+	table_free(table);
+}
+
+static void table_without_rows_is_its_titles(void **state)
+{
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+
+	(void)state;
+	assert_prints(table, "name  ns  what it is\n");
+	table_free(table);
+}
+
+static void row_in_the_making_does_no_harm(void **state)
+{
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+	FILE *stream;
+	char *text;
+	size_t size;
+
+	(void)state;
+	table_cell(table, "a");
+	stream = open_memstream(&text, &size);
+	assert_non_null(stream);
+	table_print(table, stream);
+	fclose(stream);
+	assert_int_equal(strncmp(text, "name", 4), 0);
+	free(text);
+	table_free(table);
+}
+
+static void table_may_be_printed_twice(void **state)
+{
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+
+	(void)state;
+	table_cell(table, "a");
+	table_cell(table, "1");
+	table_cell(table, "b");
+	assert_prints(table, "name  ns  what it is\na      1  b\n");
+	assert_prints(table, "name  ns  what it is\na      1  b\n");
+	table_free(table);
+}
+
+/* Long before a person wants to read it. */
+static void many_rows_and_long_cells_are_kept(void **state)
+{
+	static const struct table_column one[] = {{"n", true}, {"text", false}};
+	struct table *table = table_new(one, ARRAY_SIZE(one));
+	static char cell[5000];
+	size_t lines = 0, size, i;
+	FILE *stream;
+	char *text;
+
+	(void)state;
+	memset(cell, 'x', sizeof(cell) - 1);
+	for (i = 0; i < 3000; i++) {
+		table_cell(table, "%zu", i);
+		table_cell(table, "%s", i == 1500 ? cell : "short");
+	}
+	stream = open_memstream(&text, &size);
+	assert_non_null(stream);
+	assert_true(table_print(table, stream));
+	fclose(stream);
+	for (i = 0; i < size; i++)
+		lines += text[i] == '\n';
+	assert_int_equal(lines, 3001);
+	assert_non_null(strstr(text, cell));
+	assert_non_null(strstr(text, "\n2999  short\n"));
+	free(text);
+	table_free(table);
+}
+
+static void table_that_is_null_may_be_freed(void **state)
+{
+	(void)state;
+	table_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+		cmocka_unit_test(title_may_be_the_widest),
+		cmocka_unit_test(line_has_no_blanks_at_its_end),
+		cmocka_unit_test(number_at_the_end_stands_to_the_right),
+		cmocka_unit_test(table_without_rows_is_its_titles),
+		cmocka_unit_test(row_in_the_making_does_no_harm),
+		cmocka_unit_test(table_may_be_printed_twice),
+		cmocka_unit_test(many_rows_and_long_cells_are_kept),
+		cmocka_unit_test(table_that_is_null_may_be_freed),
+	};
+
+	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+}
