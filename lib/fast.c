@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,11 +38,9 @@ struct thread {
 	uint64_t rate;
 	int64_t total_ns;
 
-	/* The highest answers so far, of calls and of calls nested in them. */
+	/* The highest answers so far in the process of that generation. */
 	int64_t last_total_ns;
-	int64_t nested_total_ns;
 	uint64_t last_split;
-	uint64_t nested_split;
 
 	/* The split when the total was split_total_ns. */
 	int64_t split_total_ns;
@@ -49,13 +48,19 @@ struct thread {
 	uint32_t user_share; /* of SHARE_ONE */
 	bool has_split;	     /* taken with the anchor */
 
-	bool busy;	 /* within a call */
-	uint32_t nested; /* calls that came while busy */
-
 	bool denied;	     /* tried to have an epoch, in vain */
 	bool knows_switches; /* the next field is as of the anchor */
 	uint32_t switches;
 	uint32_t reads; /* without an epoch, since the last look */
+
+	/* From here on: what entering a process leaves alone. */
+	bool busy;	 /* within a call */
+	uint32_t nested; /* calls that came while busy */
+
+	/* The highest answers of those calls in the process of this one. */
+	uint64_t nested_generation;
+	int64_t nested_total_ns;
+	uint64_t nested_split;
 };
 
 _Static_assert(sizeof(struct thread) <= 128, "at most two cache lines");
@@ -181,6 +186,43 @@ static int64_t to_ns(const struct thread *thread, uint64_t cycles)
 			 CPUCLOCK__RATE_SHIFT);
 }
 
+/* In a child of fork. */
+static void forget_word(const struct thread *thread, bool in_call)
+{
+	const struct cpuclock__epoch *epoch = chosen;
+	int saved = errno;
+
+	if (thread->word && epoch)
+		epoch->forget(thread->word, in_call);
+	errno = saved;
+}
+
+static void forget_word_after_fork(void)
+{
+	if (cpuclock__have_forkguard() &&
+	    !cpuclock__is_generation(self.generation))
+		forget_word(&self, self.busy);
+}
+
+__attribute__((constructor)) static void watch_fork(void)
+{
+	pthread_atfork(NULL, NULL, forget_word_after_fork);
+}
+
+bool cpuclock__epoch_leave(void)
+{
+	struct thread *thread = &self;
+	bool here = thread->word && cpuclock__is_generation(thread->generation);
+
+	/* In this order: a signal handler may read in between. */
+	thread->denied = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->cycles = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->word = NULL;
+	return here;
+}
+
 /* The first read of a thread in this process. */
 static void enter_process(struct thread *thread)
 {
@@ -189,13 +231,14 @@ static void enter_process(struct thread *thread)
 	if (thread->generation == generation)
 		return;
 	/* In a child of fork nothing is left of the parent's thread. */
-	if (thread->word && chosen)
-		chosen->forget();
-	*thread = (struct thread){
-		.generation = generation,
-		.busy = true,
-		.nested = thread->nested,
-	};
+	forget_word(thread, false);
+	/*
+	 * Nothing of what calls nested in this one need: busy above all, which
+	 * as part of a structure would be false for a moment.
+	 */
+	memset(thread, 0, offsetof(struct thread, busy));
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->generation = generation;
 }
 
 static uint32_t switches_of(const struct rusage *usage)
@@ -226,11 +269,9 @@ static bool deserves(struct thread *thread, const struct cpuclock__epoch *epoch)
 	       (thread->switches - before) * READS_PER_SWITCH < HABIT_READS;
 }
 
-static bool attach(struct thread *thread)
+static bool attach(struct thread *thread, const struct cpuclock__epoch *epoch)
 {
-	const struct cpuclock__epoch *epoch = chosen;
-
-	if (!epoch || thread->denied)
+	if (thread->denied)
 		return false;
 	if (thread->word)
 		return true;
@@ -315,19 +356,23 @@ static bool set_anchor(struct thread *thread, const struct reading *reading,
  * Reads the kernel's clock, and anchors there unless the thread is switched out
  * time and again: then the answer is as good, and the next call tries anew.
  */
-static int read_anchored(struct thread *thread, bool want_usage,
+static int read_anchored(struct thread *thread,
+			 const struct cpuclock__epoch *epoch, bool want_usage,
 			 struct reading *reading, bool *ret_anchored)
 {
-	for (int tries = 0; tries < 2 && chosen; tries++) {
+	for (int tries = 0; tries < 2; tries++) {
 		bool goes_on = thread->cycles && *thread->word == thread->value;
 		uint64_t value =
-			goes_on ? thread->value : chosen->arm(thread->word);
+			goes_on ? thread->value : epoch->arm(thread->word);
 		int err;
 
 		atomic_signal_fence(memory_order_seq_cst);
 		err = read_with_cycles(thread, want_usage || goes_on, reading);
 		if (err)
 			return err;
+		/* A signal handler can have forked: the word is gone then. */
+		if (!cpuclock__is_generation(thread->generation))
+			return 0;
 		*ret_anchored = set_anchor(thread, reading, value, goes_on);
 		if (*ret_anchored)
 			return 0;
@@ -338,33 +383,62 @@ static int read_anchored(struct thread *thread, bool want_usage,
 	return 0;
 }
 
-/* The slow way to any answer: asks the kernel, and prepares the fast one. */
-static int read_slowly(bool want_usage, struct reading *reading,
-		       bool *ret_anchored)
+static int read_once(struct thread *thread, bool want_usage,
+		     struct reading *reading, bool *ret_anchored)
 {
-	struct thread *thread = &self;
-	uint64_t rate = 0;
+	/* One look: another thread can find it lying at any time. */
+	const struct cpuclock__epoch *epoch = chosen;
+	uint64_t rate = epoch ? cpuclock__cycles_rate() : 0;
+	bool attached;
 	int saved = errno;
 
 	*ret_anchored = false;
-	if (!decided)
-		choose();
-	if (chosen) {
-		enter_process(thread);
-		rate = cpuclock__cycles_rate();
-	}
-	if (rate == 0 || !attach(thread)) {
-		errno = saved;
-		return read_plainly(want_usage, reading);
-	}
+	attached = rate && attach(thread, epoch);
 	errno = saved;
+	if (!attached)
+		return read_plainly(want_usage, reading);
 	if (rate != thread->rate) {
 		thread->rate = rate;
 		cpuclock__process->limit = ((uint64_t)CPUCLOCK__WINDOW_NS
 					    << CPUCLOCK__RATE_SHIFT) /
 					   rate;
 	}
-	return read_anchored(thread, want_usage, reading, ret_anchored);
+	return read_anchored(thread, epoch, want_usage, reading, ret_anchored);
+}
+
+/*
+ * The slow way to any answer: asks the kernel, and prepares the fast one. Once
+ * more if a signal handler has forked in between, and this is the child.
+ */
+static int read_slowly(bool want_usage, struct reading *reading,
+		       bool *ret_anchored)
+{
+	struct thread *thread = &self;
+	int saved = errno;
+	int err;
+
+	if (!decided)
+		choose();
+	errno = saved;
+	*ret_anchored = false;
+	if (!cpuclock__have_forkguard()) {
+		/* No answer is ahead of the kernel's: none is a bound. */
+		thread->last_total_ns = 0;
+		return read_plainly(want_usage, reading);
+	}
+	do {
+		enter_process(thread);
+		err = read_once(thread, want_usage, reading, ret_anchored);
+	} while (!err && !cpuclock__is_generation(thread->generation));
+	return err;
+}
+
+/* What calls nested in this one, or in those before, have answered. */
+static int64_t nested_bound(const struct thread *thread)
+{
+	return thread->nested_generation == thread->generation
+		       ? thread->nested_total_ns
+		       : 0;
 }
 
 static int64_t slow_total(struct thread *thread)
@@ -377,7 +451,7 @@ static int64_t slow_total(struct thread *thread)
 		return err;
 	thread->last_total_ns =
 		max(reading.total_ns,
-		    max(thread->last_total_ns, thread->nested_total_ns));
+		    max(thread->last_total_ns, nested_bound(thread)));
 	return thread->last_total_ns;
 }
 
@@ -406,9 +480,11 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 		return err;
 	times = cpuclock__split(
 		max(reading.total_ns,
-		    max(thread->last_total_ns, thread->nested_total_ns)),
+		    max(thread->last_total_ns, nested_bound(thread))),
 		&reading.usage);
 	nested = __atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
+	if (nested_bound(thread) == 0)
+		nested = 0;
 	cpuclock__split_keep(&times, thread->last_split,
 			     thread->split_total_ns);
 	cpuclock__split_keep(&times, nested, thread->nested_total_ns);
@@ -429,32 +505,68 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 /* ---- Calls that a signal handler makes while its thread is in one
  * ------------ */
 
+/*
+ * In a child of fork what a nested call finds is its parent's, and the call
+ * that it came in may yet write more of that: so nothing of the latter is used,
+ * and what nested calls have answered themselves begins anew.
+ */
+static bool enter_nested(struct thread *thread)
+{
+	int64_t total_ns = thread->nested_total_ns;
+	uint64_t split = thread->nested_split;
+	uint64_t generation;
+
+	if (!cpuclock__have_forkguard())
+		return false;
+	generation = cpuclock__enter_process();
+	atomic_signal_fence(memory_order_seq_cst);
+	if (thread->nested_generation != generation) {
+		if (!cpuclock__is_generation(thread->generation))
+			forget_word(thread, true);
+		/* Unless a call nested in this one has done it by now. */
+		__atomic_compare_exchange_n(&thread->nested_total_ns, &total_ns,
+					    0, 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&thread->nested_split, &split, 0, 0,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		atomic_signal_fence(memory_order_seq_cst);
+		thread->nested_generation = generation;
+	}
+	return true;
+}
+
 /* They ask the kernel, leave the anchor alone, and are a bound from then on. */
 static int64_t nested_total(struct thread *thread)
 {
+	bool bounded = enter_nested(thread);
 	int64_t total_ns = cpuclock__clock_gettime(CLOCK_THREAD_CPUTIME_ID);
 	int64_t nested_ns =
 		__atomic_load_n(&thread->nested_total_ns, __ATOMIC_RELAXED);
 
 	if (total_ns < 0)
 		return total_ns;
-	total_ns = max(total_ns, thread->last_total_ns);
+	if (!bounded)
+		nested_ns = 0;
+	else if (cpuclock__is_generation(thread->generation))
+		total_ns = max(total_ns, thread->last_total_ns);
 	do {
 		total_ns = max(total_ns, nested_ns);
-	} while (!__atomic_compare_exchange_n(
-		&thread->nested_total_ns, &nested_ns, total_ns, 0,
-		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (bounded &&
+		 !__atomic_compare_exchange_n(
+			 &thread->nested_total_ns, &nested_ns, total_ns, 0,
+			 __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	thread->nested++;
 	return total_ns;
 }
 
 static int nested_self(struct thread *thread, struct cpuclock_times *ret_times)
 {
-	uint64_t bound =
-		__atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
 	struct cpuclock_times times;
 	struct rusage usage;
+	uint64_t bound;
 
+	enter_nested(thread);
+	bound = __atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
 	do {
 		int64_t total_ns = nested_total(thread);
 		int err;
@@ -465,8 +577,9 @@ static int nested_self(struct thread *thread, struct cpuclock_times *ret_times)
 		if (err)
 			return err;
 		times = cpuclock__split(total_ns, &usage);
-		cpuclock__split_keep(&times, thread->last_split,
-				     thread->split_total_ns);
+		if (cpuclock__is_generation(thread->generation))
+			cpuclock__split_keep(&times, thread->last_split,
+					     thread->split_total_ns);
 		cpuclock__split_keep(&times, bound, thread->nested_total_ns);
 	} while (!__atomic_compare_exchange_n(
 		&thread->nested_split, &bound, cpuclock__split_bound(&times), 0,
@@ -506,6 +619,8 @@ static inline int64_t carry_total(const struct thread *thread)
 
 static inline void begin(struct thread *thread)
 {
+	/* What was read before, such as nested, was read before. */
+	atomic_signal_fence(memory_order_seq_cst);
 	thread->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 }
