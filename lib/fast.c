@@ -277,6 +277,9 @@ static bool attach(struct thread *thread, const struct cpuclock__epoch *epoch)
 		return true;
 	if (!deserves(thread, epoch))
 		return false;
+	/* The event would be the child's, the word its parent's for good. */
+	if (epoch->has_cost && cpuclock__is_guest())
+		return false;
 	thread->word = epoch->attach();
 	thread->denied = !thread->word;
 	thread->cycles = 0;
@@ -340,7 +343,9 @@ static bool set_anchor(struct thread *thread, const struct reading *reading,
 		switches = switches_of(&reading->usage);
 	if (goes_on && reading->has_usage && thread->knows_switches &&
 	    switches != thread->switches) {
-		give_up();
+		/* A child of vfork counts its own switches. */
+		if (!cpuclock__is_guest())
+			give_up();
 		return false;
 	}
 	thread->value = value;
