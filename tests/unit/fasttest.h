@@ -130,8 +130,8 @@ static inline void spin_us(int64_t us)
 /* ---- Was that read answered without a system call? ------------------------
  */
 
-static volatile char dispatch_selector = SYSCALL_DISPATCH_FILTER_ALLOW;
-static volatile sig_atomic_t trapped_calls;
+static __thread volatile char dispatch_selector = SYSCALL_DISPATCH_FILTER_ALLOW;
+static __thread volatile sig_atomic_t trapped_calls;
 
 /* Lets the system call pass that syscall user dispatch has caught. */
 static void on_system_call(int sig, siginfo_t *info, void *context)
@@ -152,7 +152,6 @@ static inline int reads_without_call(void)
 {
 	struct sigaction action = {.sa_sigaction = on_system_call,
 				   .sa_flags = SA_SIGINFO};
-	struct sigaction before;
 
 #ifndef __x86_64__
 	return -1;
@@ -160,12 +159,11 @@ static inline int reads_without_call(void)
 	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0UL, 0UL,
 		  &dispatch_selector) != 0)
 		return -1;
-	sigaction(SIGSYS, &action, &before);
+	sigaction(SIGSYS, &action, NULL);
 	trapped_calls = 0;
 	dispatch_selector = SYSCALL_DISPATCH_FILTER_BLOCK;
 	cpuclock_total();
 	dispatch_selector = SYSCALL_DISPATCH_FILTER_ALLOW;
-	sigaction(SIGSYS, &before, NULL);
 	prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0UL, 0UL, 0UL);
 	return trapped_calls == 0;
 }
