@@ -10,6 +10,7 @@
 #ifndef CPUCLOCK_EPOCH_H
 #define CPUCLOCK_EPOCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "source.h"
@@ -37,8 +38,12 @@ struct cpuclock__epoch {
 	/* Undoes attach. */
 	void (*detach)(cpuclock__epoch_word *word);
 
-	/* In a child of fork: the word of the parent's thread is gone. */
-	void (*forget)(void);
+	/*
+	 * In a child of fork: the word of the parent's thread is gone. If a
+	 * signal handler forked, the call in which it came may still look at
+	 * the word: then it must stay readable, with another value.
+	 */
+	void (*forget)(cpuclock__epoch_word *word, bool in_call);
 
 	/* Begins an epoch: the value that the word has while it holds. */
 	uint64_t (*arm)(cpuclock__epoch_word *word);
@@ -80,5 +85,12 @@ const struct cpuclock__verdict *cpuclock__epoch_verdict(void);
  */
 const struct cpuclock__verdict *
 cpuclock__epoch_use(const struct cpuclock__epoch *epoch);
+
+/*
+ * For an epoch whose word goes before its thread has ended: called right before
+ * that. False if the word is not of this process, but what a child of fork sees
+ * of its parent's; there is nothing to give back then. Lives in fast.c.
+ */
+bool cpuclock__epoch_leave(void);
 
 #endif

@@ -22,31 +22,57 @@ _Static_assert(offsetof(struct perf_event_mmap_page, index) ==
 		       offsetof(struct perf_event_mmap_page, lock) % 8 == 0,
 	       "lock and index are one aligned word");
 
+/* glibc keeps the first PTHREAD_KEY_2NDLEVEL_SIZE in the thread itself. */
+#define MAX_KEY 32
+
 /* Unmaps the page of a thread when it ends. */
 static pthread_key_t page_key;
 static bool have_page_key;
 
 static void close_page(void *page)
 {
-	cpuclock__perf_page_close(page);
-}
-
-/* The kernel gives the page to no child of fork. */
-static void forget(void)
-{
-	pthread_setspecific(page_key, NULL);
+	if (cpuclock__epoch_leave())
+		cpuclock__perf_page_close(page);
 }
 
 __attribute__((constructor)) static void make_page_key(void)
 {
-	have_page_key = pthread_key_create(&page_key, close_page) == 0 &&
-			pthread_atfork(NULL, NULL, forget) == 0;
+	have_page_key = pthread_key_create(&page_key, close_page) == 0;
+	/* glibc allocates for any later key, also in a signal handler. */
+	if (have_page_key && page_key >= MAX_KEY) {
+		pthread_key_delete(page_key);
+		have_page_key = false;
+	}
+}
+
+/* A copy of the library in a plugin can be unloaded before a thread ends. */
+__attribute__((destructor)) static void delete_page_key(void)
+{
+	if (have_page_key)
+		pthread_key_delete(page_key);
+	have_page_key = false;
+}
+
+static struct perf_event_mmap_page *page_of(cpuclock__epoch_word *word)
+{
+	char *lock = (char *)(uintptr_t)word;
+	size_t offset = offsetof(struct perf_event_mmap_page, lock);
+
+	return (struct perf_event_mmap_page *)(void *)(lock - offset);
+}
+
+/* The kernel gives the page to no child of fork: zeros are no armed value. */
+static void forget(cpuclock__epoch_word *word, bool in_call)
+{
+	if (in_call)
+		cpuclock__perf_page_stand_in(page_of(word));
+	pthread_setspecific(page_key, NULL);
 }
 
 static const struct cpuclock__verdict *probe(void)
 {
 	static const struct cpuclock__verdict no_key = {
-		-EAGAIN, "no key of pthread_key_create(3) is left"};
+		-EAGAIN, "no early key of pthread_key_create(3) is left"};
 	struct perf_event_mmap_page *page;
 
 	if (!have_page_key)
@@ -72,12 +98,8 @@ static cpuclock__epoch_word *attach(void)
 
 static void detach(cpuclock__epoch_word *word)
 {
-	char *lock = (char *)(uintptr_t)word;
-	size_t offset = offsetof(struct perf_event_mmap_page, lock);
-
 	pthread_setspecific(page_key, NULL);
-	cpuclock__perf_page_close(
-		(struct perf_event_mmap_page *)(void *)(lock - offset));
+	cpuclock__perf_page_close(page_of(word));
 }
 
 static uint64_t arm(cpuclock__epoch_word *word)

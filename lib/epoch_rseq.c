@@ -126,6 +126,8 @@ static bool have_area_key;
 
 static void unregister_area(void *area)
 {
+	/* From here on no switch shows. */
+	cpuclock__epoch_leave();
 	syscall(SYS_rseq, area, sizeof(own_area), RSEQ_FLAG_UNREGISTER,
 		SIGNATURE);
 }
@@ -135,6 +137,14 @@ __attribute__((constructor)) static void make_area_key(void)
 	if (!&__rseq_size)
 		have_area_key =
 			pthread_key_create(&area_key, unregister_area) == 0;
+}
+
+/* A copy of the library in a plugin can be unloaded before a thread ends. */
+__attribute__((destructor)) static void delete_area_key(void)
+{
+	if (have_area_key)
+		pthread_key_delete(area_key);
+	have_area_key = false;
 }
 
 static struct rseq *register_own_area(void)
@@ -170,8 +180,10 @@ static void detach(cpuclock__epoch_word *word)
 	(void)word;
 }
 
-static void forget(void)
+static void forget(cpuclock__epoch_word *word, bool in_call)
 {
+	(void)word;
+	(void)in_call;
 	/* fork keeps the registration. */
 }
 

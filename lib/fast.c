@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "cycles.h"
 #include "fast.h"
@@ -36,15 +38,12 @@ struct thread {
 	uint64_t generation;
 	cpuclock__epoch_word *word; /* NULL if the thread has no epoch */
 	uint64_t value;
-	uint64_t cycles; /* 0 if there is none */
-	uint64_t rate;
+	uint64_t cycles;  /* 0 if there is none */
 	int64_t total_ns; /* the kernel's last answer, also without anchor */
 
-	/* The highest answers so far, of calls and of calls nested in them. */
+	/* The highest answers so far in the process of that generation. */
 	int64_t last_total_ns;
-	int64_t nested_total_ns;
 	uint64_t last_split;
-	uint64_t nested_split;
 
 	/* The split when the total was split_total_ns. */
 	int64_t split_total_ns;
@@ -54,13 +53,19 @@ struct thread {
 	uint32_t kernel_share; /* as the kernel last told it */
 	bool has_split;	       /* taken with the anchor */
 
-	bool busy;	 /* within a call */
-	uint32_t nested; /* calls that came while busy */
-
 	bool denied;	     /* tried to have an epoch, in vain */
 	bool knows_switches; /* the next field is as of the anchor */
 	uint32_t switches;
 	uint32_t reads; /* without an epoch, since the last look */
+
+	/* From here on: what entering a process leaves alone. */
+	bool busy;	 /* within a call */
+	uint32_t nested; /* calls that came while busy */
+
+	/* The highest answers of those calls in the process of this one. */
+	uint64_t nested_generation;
+	int64_t nested_total_ns;
+	uint64_t nested_split;
 };
 
 _Static_assert(sizeof(struct thread) <= 128, "at most two cache lines");
@@ -73,29 +78,65 @@ static int64_t max(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Enough for 1 s at any rate of a counter. */
-static int64_t to_ns(const struct thread *thread, uint64_t cycles)
+static int64_t to_ns(uint64_t cycles)
 {
-	return (int64_t)((unsigned __int128)cycles * thread->rate >>
+	return (int64_t)((unsigned __int128)cycles * cpuclock__process->rate >>
 			 CPUCLOCK__RATE_SHIFT);
+}
+
+/* In a child of fork. */
+static void forget_word(const struct thread *thread, bool in_call)
+{
+	const struct cpuclock__epoch *epoch = cpuclock__epoch_chosen();
+	int saved = errno;
+
+	if (thread->word && epoch)
+		epoch->forget(thread->word, in_call);
+	errno = saved;
+}
+
+static void forget_word_after_fork(void)
+{
+	if (cpuclock__have_forkguard() &&
+	    !cpuclock__is_generation(self.generation))
+		forget_word(&self, self.busy);
+}
+
+__attribute__((constructor)) static void watch_fork(void)
+{
+	pthread_atfork(NULL, NULL, forget_word_after_fork);
+}
+
+bool cpuclock__epoch_leave(void)
+{
+	struct thread *thread = &self;
+	bool here = thread->word && cpuclock__is_generation(thread->generation);
+
+	/* In this order: a signal handler may read in between. */
+	thread->denied = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->cycles = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->word = NULL;
+	return here;
 }
 
 /* The first read of a thread in this process. */
 static void enter_process(struct thread *thread)
 {
-	const struct cpuclock__epoch *epoch = cpuclock__epoch_chosen();
 	uint64_t generation = cpuclock__enter_process();
 
 	if (thread->generation == generation)
 		return;
 	/* In a child of fork nothing is left of the parent's thread. */
-	if (thread->word && epoch)
-		epoch->forget();
-	*thread = (struct thread){
-		.generation = generation,
-		.busy = true,
-		.nested = thread->nested,
-	};
+	forget_word(thread, false);
+	/*
+	 * Nothing of what calls nested in this one need: busy above all, which
+	 * as part of a structure would be false for a moment.
+	 */
+	memset(thread, 0, offsetof(struct thread, busy));
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->generation = generation;
 }
 
 static uint32_t switches_of(const struct rusage *usage)
@@ -134,6 +175,9 @@ static bool attach(struct thread *thread, const struct cpuclock__epoch *epoch)
 		return true;
 	if (!deserves(thread, epoch))
 		return false;
+	/* The event would be the child's, the word its parent's for good. */
+	if (epoch->has_cost && cpuclock__is_guest())
+		return false;
 	thread->word = epoch->attach();
 	thread->denied = !thread->word;
 	thread->cycles = 0;
@@ -165,8 +209,7 @@ static int read_plainly(bool want_usage, struct reading *reading)
 	return want_usage ? read_usage(reading) : 0;
 }
 
-static int read_with_cycles(const struct thread *thread, bool want_usage,
-			    struct reading *reading)
+static int read_with_cycles(bool want_usage, struct reading *reading)
 {
 	uint64_t before = cpuclock__cycles_ordered();
 	uint64_t after;
@@ -176,7 +219,7 @@ static int read_with_cycles(const struct thread *thread, bool want_usage,
 		return err;
 	after = cpuclock__cycles_ordered();
 	reading->cycles = before + (after - before) / 2;
-	reading->is_vague = to_ns(thread, after - before) > MAX_BRACKET_NS;
+	reading->is_vague = to_ns(after - before) > MAX_BRACKET_NS;
 	return want_usage ? read_usage(reading) : 0;
 }
 
@@ -197,7 +240,9 @@ static bool set_anchor(struct thread *thread, const struct reading *reading,
 		switches = switches_of(&reading->usage);
 	if (goes_on && reading->has_usage && thread->knows_switches &&
 	    switches != thread->switches) {
-		cpuclock__epoch_give_up();
+		/* A child of vfork counts its own switches. */
+		if (!cpuclock__is_guest())
+			cpuclock__epoch_give_up();
 		return false;
 	}
 	thread->value = value;
@@ -224,9 +269,12 @@ static int read_anchored(struct thread *thread,
 		int err;
 
 		atomic_signal_fence(memory_order_seq_cst);
-		err = read_with_cycles(thread, want_usage || goes_on, reading);
+		err = read_with_cycles(want_usage || goes_on, reading);
 		if (err)
 			return err;
+		/* A signal handler can have forked: the word is gone then. */
+		if (!cpuclock__is_generation(thread->generation))
+			return 0;
 		/* Not this thread's clock: no anchor of its. */
 		if (reading->total_ns < thread->total_ns)
 			break;
@@ -239,34 +287,58 @@ static int read_anchored(struct thread *thread,
 	return 0;
 }
 
-static void set_rate(struct thread *thread, uint64_t rate)
+static void set_rate(uint64_t rate)
 {
-	if (rate == thread->rate)
+	if (rate == cpuclock__process->rate && cpuclock__process->limit)
 		return;
-	thread->rate = rate;
-	thread->cycles = 0;
+	cpuclock__process->rate = rate;
 	cpuclock__process->limit =
 		((uint64_t)CPUCLOCK__WINDOW_NS << CPUCLOCK__RATE_SHIFT) / rate;
 }
 
-/* The slow way to any answer: asks the kernel, and prepares the fast one. */
+static int read_once(struct thread *thread, bool want_usage,
+		     struct reading *reading)
+{
+	int saved = errno;
+	/* One look: another thread can find it lying at any time. */
+	const struct cpuclock__epoch *epoch = cpuclock__epoch_choose();
+	uint64_t rate = epoch ? cpuclock__cycles_rate() : 0;
+	bool attached = rate && attach(thread, epoch);
+
+	errno = saved;
+	if (!attached)
+		return read_plainly(want_usage, reading);
+	set_rate(rate);
+	return read_anchored(thread, epoch, want_usage, reading);
+}
+
+/*
+ * The slow way to any answer: asks the kernel, and prepares the fast one. Once
+ * more if a signal handler has forked in between, and this is the child.
+ */
 static int read_slowly(struct thread *thread, bool want_usage,
 		       struct reading *reading)
 {
-	const struct cpuclock__epoch *epoch;
-	uint64_t rate;
-	int saved = errno;
-	bool ready;
+	int err;
 
-	enter_process(thread);
-	epoch = cpuclock__epoch_choose();
-	rate = epoch ? cpuclock__cycles_rate() : 0;
-	ready = rate && attach(thread, epoch);
-	errno = saved;
-	if (!ready)
+	if (!cpuclock__have_forkguard()) {
+		/* No answer is ahead of the kernel's: none is a bound. */
+		thread->last_total_ns = 0;
 		return read_plainly(want_usage, reading);
-	set_rate(thread, rate);
-	return read_anchored(thread, epoch, want_usage, reading);
+	}
+	do {
+		enter_process(thread);
+		err = read_once(thread, want_usage, reading);
+	} while (!err && !cpuclock__is_generation(thread->generation));
+	return err;
+}
+
+/* What calls nested in this one, or in those before, have answered. */
+static int64_t nested_bound(const struct thread *thread)
+{
+	return thread->nested_generation == thread->generation
+		       ? thread->nested_total_ns
+		       : 0;
 }
 
 /*
@@ -293,7 +365,7 @@ static int64_t slow_total(struct thread *thread)
 		return reading.total_ns;
 	thread->last_total_ns =
 		max(reading.total_ns,
-		    max(thread->last_total_ns, thread->nested_total_ns));
+		    max(thread->last_total_ns, nested_bound(thread)));
 	return thread->last_total_ns;
 }
 
@@ -345,10 +417,12 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 	}
 	times = cpuclock__split(
 		max(reading.total_ns,
-		    max(thread->last_total_ns, thread->nested_total_ns)),
+		    max(thread->last_total_ns, nested_bound(thread))),
 		&reading.usage);
 	kernel_user_ns = times.user_ns;
 	nested = __atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
+	if (nested_bound(thread) == 0)
+		nested = 0;
 	cpuclock__split_keep(&times, thread->last_split,
 			     thread->split_total_ns);
 	cpuclock__split_keep(&times, nested, thread->nested_total_ns);
@@ -367,34 +441,70 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 }
 
 /*
+ * In a child of fork what a nested call finds is its parent's, and the call
+ * that it came in may yet write more of that: so nothing of the latter is used,
+ * and what nested calls have answered themselves begins anew.
+ */
+static bool enter_nested(struct thread *thread)
+{
+	int64_t total_ns = thread->nested_total_ns;
+	uint64_t split = thread->nested_split;
+	uint64_t generation;
+
+	if (!cpuclock__have_forkguard())
+		return false;
+	generation = cpuclock__enter_process();
+	atomic_signal_fence(memory_order_seq_cst);
+	if (thread->nested_generation != generation) {
+		if (!cpuclock__is_generation(thread->generation))
+			forget_word(thread, true);
+		/* Unless a call nested in this one has done it by now. */
+		__atomic_compare_exchange_n(&thread->nested_total_ns, &total_ns,
+					    0, 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&thread->nested_split, &split, 0, 0,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		atomic_signal_fence(memory_order_seq_cst);
+		thread->nested_generation = generation;
+	}
+	return true;
+}
+
+/*
  * Calls that a signal handler makes while its thread is within one. They ask
  * the kernel, leave the anchor alone, and are a bound from then on.
  */
 static int64_t nested_total(struct thread *thread)
 {
+	bool bounded = enter_nested(thread);
 	int64_t total_ns = cpuclock__clock_gettime(CLOCK_THREAD_CPUTIME_ID);
 	int64_t nested_ns =
 		__atomic_load_n(&thread->nested_total_ns, __ATOMIC_RELAXED);
 
 	if (total_ns < 0)
 		return total_ns;
-	total_ns = max(total_ns, thread->last_total_ns);
+	if (!bounded)
+		nested_ns = 0;
+	else if (cpuclock__is_generation(thread->generation))
+		total_ns = max(total_ns, thread->last_total_ns);
 	do {
 		total_ns = max(total_ns, nested_ns);
-	} while (!__atomic_compare_exchange_n(
-		&thread->nested_total_ns, &nested_ns, total_ns, 0,
-		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (bounded &&
+		 !__atomic_compare_exchange_n(
+			 &thread->nested_total_ns, &nested_ns, total_ns, 0,
+			 __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	thread->nested++;
 	return total_ns;
 }
 
 static int nested_self(struct thread *thread, struct cpuclock_times *ret_times)
 {
-	uint64_t bound =
-		__atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
 	struct cpuclock_times times;
 	struct rusage usage;
+	uint64_t bound;
 
+	enter_nested(thread);
+	bound = __atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
 	do {
 		int64_t total_ns = nested_total(thread);
 		int err;
@@ -405,8 +515,9 @@ static int nested_self(struct thread *thread, struct cpuclock_times *ret_times)
 		if (err)
 			return err;
 		times = cpuclock__split(total_ns, &usage);
-		cpuclock__split_keep(&times, thread->last_split,
-				     thread->split_total_ns);
+		if (cpuclock__is_generation(thread->generation))
+			cpuclock__split_keep(&times, thread->last_split,
+					     thread->split_total_ns);
 		cpuclock__split_keep(&times, bound, thread->nested_total_ns);
 	} while (!__atomic_compare_exchange_n(
 		&thread->nested_split, &bound, cpuclock__split_bound(&times), 0,
@@ -434,7 +545,10 @@ static inline int64_t carry_total(const struct thread *thread)
 					  memory_order_relaxed))
 		return -1;
 	total_ns = thread->total_ns +
-		   (int64_t)(cycles * thread->rate >> CPUCLOCK__RATE_SHIFT);
+		   (int64_t)(cycles * atomic_load_explicit(
+					      &cpuclock__process->rate,
+					      memory_order_relaxed) >>
+			     CPUCLOCK__RATE_SHIFT);
 	total_ns = max(total_ns, thread->last_total_ns);
 
 	atomic_signal_fence(memory_order_seq_cst);
@@ -443,6 +557,8 @@ static inline int64_t carry_total(const struct thread *thread)
 
 static inline void begin(struct thread *thread)
 {
+	/* What was read before, such as nested, was read before. */
+	atomic_signal_fence(memory_order_seq_cst);
 	thread->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
 }

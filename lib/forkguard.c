@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stddef.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "forkguard.h"
 #include "sys.h"
@@ -21,6 +22,7 @@ __attribute__((constructor)) static void make_page(void)
 		return;
 	}
 	cpuclock__process = page;
+	cpuclock__process->pid = getpid();
 }
 
 bool cpuclock__have_forkguard(void)
@@ -30,16 +32,26 @@ bool cpuclock__have_forkguard(void)
 
 uint64_t cpuclock__enter_process(void)
 {
-	uint64_t generation = 0;
+	uint64_t generation = cpuclock__process->generation;
 	uint64_t fresh;
 
-	if (cpuclock__process->generation)
-		return cpuclock__process->generation;
+	if (generation)
+		return generation;
 	/* No ancestor's: time has moved on since. */
 	fresh = (uint64_t)cpuclock__clock_gettime(CLOCK_MONOTONIC) | 2;
 
 	if (atomic_compare_exchange_strong(&cpuclock__process->generation,
-					   &generation, fresh))
+					   &generation, fresh)) {
+		if (cpuclock__process->pid == 0)
+			cpuclock__process->pid = getpid();
 		return fresh;
+	}
 	return generation;
+}
+
+bool cpuclock__is_guest(void)
+{
+	pid_t pid = cpuclock__process->pid;
+
+	return pid != 0 && pid != getpid();
 }

@@ -10,10 +10,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct cpuclock__process {
 	_Atomic uint64_t generation; /* 0 until asked for */
 	_Atomic uint64_t limit;	     /* fast.c: its window in cycles, or 0 */
+	_Atomic uint64_t rate;	     /* fast.c: as cpuclock__cycles_rate */
+	_Atomic pid_t pid;	     /* 0 until known */
 	atomic_int choosing;	     /* fast.c: a thread chooses an epoch */
 };
 
@@ -27,6 +30,13 @@ bool cpuclock__have_forkguard(void);
 
 /* The generation of this process, which no ancestor of it had. */
 uint64_t cpuclock__enter_process(void);
+
+/*
+ * Is the caller another process that shares this one's memory, its thread-local
+ * variables included: a child of vfork or of clone with CLONE_VM? One system
+ * call.
+ */
+bool cpuclock__is_guest(void);
 
 /* Is it, without a system call, still that process? */
 static inline bool cpuclock__is_generation(uint64_t generation)

@@ -15,6 +15,9 @@
 struct perf_event_mmap_page *cpuclock__perf_page_open(uint64_t config);
 void cpuclock__perf_page_close(struct perf_event_mmap_page *page);
 
+/* In a child of fork, which has no such page: one of zeros in its place. */
+void cpuclock__perf_page_stand_in(struct perf_event_mmap_page *page);
+
 /* Why cpuclock__perf_page_open failed with this errno. */
 const struct cpuclock__verdict *cpuclock__perf_page_verdict(int error);
 

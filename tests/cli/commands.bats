@@ -245,12 +245,9 @@ stderr_closed() {
 	prints '^To get more' "$CPUCLOCK" info
 }
 
-@test "info fits a terminal" {
+@test "info fits one screen" {
 	capture "$CPUCLOCK" info
 	[ "$(wc -l <"$out")" -le 50 ] || explain "more than one screen"
-	# The reason of a source stays on its one line.
-	grep -v 'does not work here' "$out" >"$BATS_TEST_TMPDIR/rest"
-	lacks '.{101}' "$BATS_TEST_TMPDIR/rest"
 }
 
 @test "info finds the tick length that the kernel was built with" {

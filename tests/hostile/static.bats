@@ -47,9 +47,8 @@ all_sources_work() {
 	build -static
 	mkdir root
 	cp program root
-	# A user may do this in a namespace of the user's own.
-	unshare --map-root-user chroot root /program >/dev/null 2>&1 ||
-		[ $? -eq 1 ] || skip "this user may not enter another root"
+	unshare --map-root-user true 2>/dev/null ||
+		skip "this user may have no namespace, to enter another root in"
 	capture unshare --map-root-user chroot root /program
 	[ "$code" -eq 0 ] || explain "a promise is broken"
 	grep -qx 'source self: works' "$out"

@@ -754,6 +754,12 @@ static int be_a_borrower(void *arg)
 	return 0;
 }
 
+static void skip_if_clone_is_a_fork(void)
+{
+	if (WITH_THREAD_SANITIZER)
+		skip_because("ThreadSanitizer takes every clone(2) for a fork");
+}
+
 static pid_t lend_memory(struct borrower *borrower)
 {
 	static char stack[65536] __attribute__((aligned(16)));
@@ -772,6 +778,7 @@ static void vfork_child_does_the_parent_no_harm(void **state)
 	int i;
 
 	(void)state;
+	skip_if_clone_is_a_fork();
 	become_old();
 	for (i = 0; i < 20; i++) {
 		int64_t kernel;
@@ -800,6 +807,7 @@ static void vfork_child_is_told_its_own_total(void **state)
 	int i;
 
 	(void)state;
+	skip_if_clone_is_a_fork();
 	become_old();
 	for (i = 0; i < 20; i++) {
 		pid_t pid;
