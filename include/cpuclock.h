@@ -65,13 +65,25 @@ struct cpuclock_times {
 /* ---- The calling thread -------------------------------------------------- */
 
 /*
+ * These calls ask the kernel only once in a while: where a clock without a system
+ * call works here (see cpuclock_self_source), an answer is carried forward by the
+ * cycle counter for up to 1 ms while the thread does not leave its CPU. Then it
+ * is at most 1 ms ahead of the kernel's clock, by interrupts and by time that a
+ * hypervisor took, and time off the CPU is never counted.
+ *
+ * A child of vfork(2), which shares its parent's memory, can be given its parent's
+ * answer for up to 1 ms after that. Children of fork(2), _Fork(3) and clone(2)
+ * without CLONE_VM are given their own.
+ */
+
+/*
  * cpuclock_total - CPU time used by the calling thread, in nanoseconds.
  *
- * Equals CLOCK_THREAD_CPUTIME_ID and never decreases.
+ * CLOCK_THREAD_CPUTIME_ID, as above; never decreases.
  *
  * -EPERM, -ENOSYS  a seccomp filter refuses clock_gettime(2)
  *
- * MT-Safe, AS-Safe. One system call.
+ * MT-Safe, AS-Safe. No system call, or one to three at the end of an epoch.
  */
 int64_t cpuclock_total(void);
 
@@ -79,13 +91,12 @@ int64_t cpuclock_total(void);
  * cpuclock_user, cpuclock_system - the calling thread's time in user mode and
  * in the kernel, in nanoseconds.
  *
- * Neither decreases, also when signal handlers call in between. Resolution:
- * see CPUCLOCK_USER. In a child of vfork(2) the call may move the parent's
- * split by less than 1 ms.
+ * Neither decreases, also when signal handlers call in between. See
+ * CPUCLOCK_USER for how exact they are.
  *
  * -EPERM, -ENOSYS  a seccomp filter refuses clock_gettime(2) or getrusage(2)
  *
- * MT-Safe, AS-Safe. Two system calls.
+ * MT-Safe, AS-Safe. No system call, or two to four at the end of an epoch.
  */
 int64_t cpuclock_user(void);
 int64_t cpuclock_system(void);

@@ -51,9 +51,11 @@ ns() {
 	grep -oE '^[0-9]+' "$out"
 }
 
-# near A B TOLERANCE
+# near A B TOLERANCE: two numbers, if there are two
 near() {
-	local difference=$(($1 - $2))
+	local difference
+	[[ $1 =~ ^[0-9]+$ && $2 =~ ^[0-9]+$ ]] || return
+	difference=$(($1 - $2))
 	[ "${difference#-}" -le "$3" ] || {
 		echo "$1 and $2 differ by more than $3"
 		return 1

@@ -41,9 +41,9 @@
 #define STRANGE_ERRNO 4242
 
 /* What the wrappers below return if a call broke the rules of all calls. */
-#define BROKE_ERRNO	    -100001
-#define BROKE_RETURN_VALUE  -100002
-#define BROKE_OUT_PARAMETER -100003
+#define BROKE_ERRNO	    (-100001)
+#define BROKE_RETURN_VALUE  (-100002)
+#define BROKE_OUT_PARAMETER (-100003)
 
 static const char *const kind_words[N_KINDS] = {
 	"total",
@@ -118,7 +118,7 @@ static int get_info(const char *source, struct cpuclock_source_info *ret_info)
 static int try_open(enum cpuclock_target target, pid_t id,
 		    enum cpuclock_kind kind, const char *source)
 {
-	struct cpuclock *clock;
+	struct cpuclock *clock = NULL;
 	int r;
 
 	r = open_clock(target, id, kind, source, &clock);
@@ -724,7 +724,7 @@ static void is_esrch_once_it_has_ended(void **state)
 /* Works here, and gives something of this target. */
 static bool gives(const char *source, enum cpuclock_target target)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 
 	assert_int_equal(get_info(source, &info), 0);
 	return !info.status && info.targets & 1U << target;
@@ -732,7 +732,7 @@ static bool gives(const char *source, enum cpuclock_target target)
 
 static enum cpuclock_kind any_kind(const char *source)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	unsigned int kind;
 
 	assert_int_equal(get_info(source, &info), 0);
@@ -777,7 +777,7 @@ static void table_names_each_source_once(void **state)
 
 static void source_says_what_it_is_and_why_not(void **state)
 {
-	struct cpuclock_source_info info, again;
+	struct cpuclock_source_info info = {0}, again = {0};
 	const char *name;
 	size_t i;
 
@@ -807,7 +807,7 @@ static const char *const no_names[] = {
 
 static void unknown_source_is_enoent(void **state)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	size_t i;
 
 	(void)state;
@@ -912,7 +912,7 @@ static int answer_by_the_table(const struct cpuclock_source_info *info,
 static void what_a_source_does_not_offer_is_refused(void **state)
 {
 	pid_t ids[N_TARGETS] = {0, getpid(), getpid(), 0};
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	unsigned int target, kind;
 	const char *name;
 	size_t i;
@@ -959,7 +959,7 @@ static void assert_no_process(pid_t tid)
 
 	while (next_source(&n, &source)) {
 		for (kind = 0; kind < N_KINDS; kind++) {
-			struct cpuclock_source_info info;
+			struct cpuclock_source_info info = {0};
 
 			if (source) {
 				assert_int_equal(get_info(source, &info), 0);
@@ -993,7 +993,7 @@ static void *ask_for_itself_as_a_process(void *ret)
 	size_t n = 0;
 
 	while (next_source(&n, &source)) {
-		struct cpuclock_source_info info;
+		struct cpuclock_source_info info = {0};
 
 		if (source && (get_info(source, &info) || info.status ||
 			       !(info.targets & 1U << CPUCLOCK_PROCESS)))
@@ -1020,7 +1020,7 @@ static void calling_thread_is_no_process_either(void **state)
 
 static void id_of_no_one_is_esrch(void **state)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	unsigned int target;
 	const char *name;
 	pid_t id = 4194304;
@@ -1044,7 +1044,7 @@ static void id_of_no_one_is_esrch(void **state)
 
 static const char *best_by_the_table(unsigned int target, unsigned int kind)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	const char *name;
 	size_t i;
 
@@ -1067,7 +1067,7 @@ static void best_source_is_the_first_of_the_table_that_works(void **state)
 		for (kind = 0; kind < N_KINDS; kind++) {
 			const char *expected = best_by_the_table(target, kind);
 			const char *best;
-			struct cpuclock *clock;
+			struct cpuclock *clock = NULL;
 
 			errno = STRANGE_ERRNO;
 			best = cpuclock_best_source(target, kind);
@@ -1098,7 +1098,7 @@ static void best_source_is_the_first_of_the_table_that_works(void **state)
 
 static void clock_says_which_source_it_reads(void **state)
 {
-	struct cpuclock *clock;
+	struct cpuclock *clock = NULL;
 	const char *name;
 	size_t i;
 
@@ -1116,7 +1116,7 @@ static void clock_says_which_source_it_reads(void **state)
 
 static void resolution_is_given_for_what_is_offered(void **state)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	unsigned int kind;
 	const char *name;
 	size_t i;
@@ -1150,7 +1150,7 @@ static void assert_whole_steps(const char *source, unsigned int kind)
 {
 	int64_t step = cpuclock_source_resolution(source, kind);
 	int64_t total = cpuclock_source_resolution(source, CPUCLOCK_TOTAL);
-	struct cpuclock *clock;
+	struct cpuclock *clock = NULL;
 	int64_t ns;
 
 	/* Parts that add up to a finer total are cut where it is. */
@@ -1164,7 +1164,7 @@ static void assert_whole_steps(const char *source, unsigned int kind)
 
 static void values_are_multiples_of_the_resolution(void **state)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	unsigned int kind;
 	const char *name;
 	size_t i;
@@ -1227,7 +1227,7 @@ static void *read_borrowed(void *arg)
 
 static void handle_of_self_answers_for_the_thread_that_reads(void **state)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	unsigned int kind;
 	const char *name;
 	size_t i;
@@ -1239,7 +1239,7 @@ static void handle_of_self_answers_for_the_thread_that_reads(void **state)
 		assert_int_equal(get_info(name, &info), 0);
 		for (kind = 0; kind < N_KINDS; kind++) {
 			struct borrowed borrowed;
-			struct cpuclock *clock;
+			struct cpuclock *clock = NULL;
 			pthread_t thread;
 
 			if (info.status || !(info.kinds & 1U << kind) ||
@@ -1268,8 +1268,8 @@ static void handle_of_self_answers_for_the_thread_that_reads(void **state)
 /* Opens and reads each kind of each source of the process; all must do. */
 static void assert_process_has(pid_t pid, int64_t least_total)
 {
-	struct cpuclock_source_info info;
-	struct cpuclock *clock;
+	struct cpuclock_source_info info = {0};
+	struct cpuclock *clock = NULL;
 	unsigned int kind;
 	const char *name;
 	int64_t ns;
@@ -1369,14 +1369,14 @@ static int set_last_id(int id)
 static int get_last_id(void)
 {
 	FILE *file = fopen(last_pid_path, "re");
-	int id = 0;
+	char text[16] = "";
 
 	if (!file)
 		return -errno;
-	if (fscanf(file, "%d", &id) != 1)
-		id = -EIO;
+	if (!fgets(text, sizeof(text), file))
+		*text = '\0';
 	fclose(file);
-	return id;
+	return *text ? (int)strtol(text, NULL, 10) : -EIO;
 }
 
 /* Ends the subject and starts another one, that has got its number. */
@@ -1496,7 +1496,7 @@ static void process_whose_number_went_to_a_thread_is_none(void **state)
 /* What is another thread of the parent's is none of the child's. */
 static void thread_handle_in_a_child_of_fork_is_eperm(void **state)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	const char *name;
 	size_t i;
 
@@ -1584,7 +1584,7 @@ static void assert_system_calls(const struct cpuclock_source_info *info,
 				enum cpuclock_kind kind)
 {
 	pid_t id = target == CPUCLOCK_SELF ? 0 : getpid();
-	struct cpuclock *clock;
+	struct cpuclock *clock = NULL;
 	int calls, said, most;
 	pid_t pid;
 
@@ -1615,7 +1615,7 @@ static void read_costs_the_system_calls_that_it_says(void **state)
 	/* Of a child, threads of the parent are not its own. */
 	static const enum cpuclock_target targets[] = {
 		CPUCLOCK_SELF, CPUCLOCK_PROCESS, CPUCLOCK_FOREIGN};
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	unsigned int kind;
 	const char *name;
 	size_t i, j;
@@ -1685,7 +1685,7 @@ static int read_in_seclusion(const struct cpuclock *clock)
 /* A thread that is switched out, or whose window ends, has to ask again. */
 static void assert_no_system_calls(const char *source, unsigned int kind)
 {
-	struct cpuclock *clock;
+	struct cpuclock *clock = NULL;
 	int status = 0, try;
 
 	assert_int_equal(open_clock(CPUCLOCK_SELF, 0, kind, source, &clock), 0);
@@ -1709,7 +1709,7 @@ static void assert_no_system_calls(const char *source, unsigned int kind)
 
 static void read_without_system_calls_makes_none(void **state)
 {
-	struct cpuclock_source_info info;
+	struct cpuclock_source_info info = {0};
 	unsigned int kind;
 	const char *name;
 	size_t i;

@@ -505,8 +505,8 @@ static void assert_nothing_leaked(const struct holdings *before)
 	/* Stacks that libc keeps, two mappings each, and arenas of malloc. */
 	if (!WITH_THREAD_SANITIZER)
 		assert_true(after.mappings <=
-			    before->mappings + 2 * (N_AT_A_TIME + N_READERS));
-	assert_true(after.bytes <= before->bytes + 64 * 1024);
+			    before->mappings + 2L * (N_AT_A_TIME + N_READERS));
+	assert_true(after.bytes <= before->bytes + 64L * 1024);
 }
 
 static void add_tally(struct tally *sum, const struct tally *tally)
