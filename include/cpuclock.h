@@ -65,15 +65,15 @@ struct cpuclock_times {
 /* ---- The calling thread -------------------------------------------------- */
 
 /*
- * These calls ask the kernel only once in a while: where a clock without a system
- * call works here (see cpuclock_self_source), an answer is carried forward by the
- * cycle counter for up to 1 ms while the thread does not leave its CPU. Then it
- * is at most 1 ms ahead of the kernel's clock, by interrupts and by time that a
- * hypervisor took, and time off the CPU is never counted.
+ * These calls ask the kernel only once in a while: where a clock without a
+ * system call works here (see cpuclock_self_source), an answer is carried
+ * forward by the cycle counter for up to 1 ms while the thread does not leave
+ * its CPU. Then it is at most 1 ms ahead of the kernel's clock, by interrupts
+ * and by time that a hypervisor took, and time off the CPU is never counted.
  *
- * A child of vfork(2), which shares its parent's memory, can be given its parent's
- * answer for up to 1 ms after that. Children of fork(2), _Fork(3) and clone(2)
- * without CLONE_VM are given their own.
+ * A child of vfork(2), which shares its parent's memory, can be given its
+ * parent's answer for up to 1 ms after that. Children of fork(2), _Fork(3) and
+ * clone(2) without CLONE_VM are given their own.
  */
 
 /*
@@ -119,6 +119,149 @@ int cpuclock_self(struct cpuclock_times *ret_times);
  * MT-Safe, AS-Safe. No system call.
  */
 const char *cpuclock_self_source(void);
+
+/* ---- Spans: CPU time between two points -------------------------------------
+ */
+
+/*
+ * A span counts the CPU time of the thread that it runs on, from start to stop
+ * and without its pauses; it can be paused on one thread and resumed on
+ * another. A span with a parent is the parent's child. A span without one is
+ * the root of a tree.
+ *
+ * On each thread the running spans of one tree form a stack: what is started or
+ * resumed goes on top. Only the top one counts, for only it is being worked on.
+ *   - Self time is what a span counted while it was on top.
+ *   - Inclusive time is self time and the inclusive time of the children that
+ *     have stopped, on whatever threads they ran. A child which runs on another
+ *     thread takes nothing from its parent's self time.
+ * So each nanosecond of a thread is self time of at most one span of a tree:
+ * nothing is negative, nothing is counted twice, and the inclusive time of a
+ * root is the sum of all self times. Spans of different trees do not know of
+ * each other: each counts.
+ *
+ * Pausing a span also pauses what is on top of it, and what is below it goes
+ * on. Resuming it resumes these as they were. So the task that moves to another
+ * thread is moved by two calls on its root, however deep it is in its spans.
+ *
+ * Rules of use:
+ *   - The memory is the caller's. It is not moved or copied, and stays until
+ *     the span and its children are stopped. Nothing needs to be given back.
+ *   - One thread uses a span at a time; that the next one sees what this one
+ *     did is the caller's task, as for any memory. But children of one parent
+ *     may be started and stopped on many threads at the same time, while the
+ *     parent's thread uses the parent.
+ *   - A signal handler may use spans: not those of a tree that the code it
+ *     interrupts uses, and it stops or pauses what it starts or resumes. A
+ *     child of vfork(2) may use none.
+ *   - Of a span that runs when fork(2) is called, the child has no more than an
+ *     error; a paused one is as good in the child as in the parent.
+ *   - To find the stack, a thread remembers the four trees that it used last,
+ *     and looks at the parent of what is started. In older trees, a span goes
+ * on top of its parent only, and beside others on the thread both count.
+ */
+struct cpuclock_span {
+	uint64_t opaque[16]; /* 128 bytes */
+};
+
+/* Not started yet. Start needs none of this; the other calls then see that. */
+#define CPUCLOCK_SPAN_INIT \
+	{                  \
+		{          \
+			0  \
+		}          \
+	}
+
+/* Flags of cpuclock_span_start. */
+enum cpuclock_span_flags {
+	/* Count user and system too. Costs what cpuclock_self costs. */
+	CPUCLOCK_SPAN_SPLIT = 1,
+};
+
+/* Times of a span. User and system are -1 without CPUCLOCK_SPAN_SPLIT. */
+struct cpuclock_span_times {
+	struct cpuclock_times self;
+	struct cpuclock_times inclusive;
+};
+
+/*
+ * cpuclock_span_start - begin a span on the calling thread.
+ *
+ * @span    whatever it holds is overwritten, so it must not be in use
+ * @parent  NULL for a root. Else any span that is started and not stopped; it
+ *          may be paused, or run on another thread
+ * @flags   0 or CPUCLOCK_SPAN_SPLIT. A child has the flags of its root
+ *
+ * -EINVAL  @parent is not started, or stopped, or @span; @flags are unknown, or
+ *          ask for what the root does not count
+ * other    of cpuclock_total, or cpuclock_self with CPUCLOCK_SPAN_SPLIT
+ *
+ * Returns 0. After an error the span is not started. MT-Safe and AS-Safe under
+ * the rules of use. The system calls of cpuclock_total or cpuclock_self.
+ */
+int cpuclock_span_start(struct cpuclock_span *span,
+			struct cpuclock_span *parent, unsigned int flags);
+
+/*
+ * cpuclock_span_stop - end a span, and add it to its parent.
+ *
+ * To be called on the thread that the span runs on, or on any if it is paused.
+ * Returns its inclusive total, in nanoseconds; cpuclock_span_read gives the
+ * rest.
+ *
+ * -EXDEV     it runs on another thread, or ran on one that has ended, or in the
+ *            parent of this process
+ * -EBUSY     a child is not stopped yet, or another span of the tree is on top
+ *            of it on this thread, or it is paused by a span below it
+ * -EALREADY  it is stopped already
+ * -EINVAL    it was never started
+ * other      as for start
+ *
+ * After an error nothing has changed. Safety and cost as for start; no system
+ * call if it is paused.
+ */
+int64_t cpuclock_span_stop(struct cpuclock_span *span);
+
+/*
+ * cpuclock_span_pause - take a span, and what is on top of it, off the calling
+ * thread.
+ *
+ * -EXDEV     as for stop
+ * -EALREADY  it is paused already
+ * -EINVAL    it was never started, or is stopped
+ * other      as for start
+ *
+ * Returns 0. After an error nothing has changed. Safety and cost as for start.
+ */
+int cpuclock_span_pause(struct cpuclock_span *span);
+
+/*
+ * cpuclock_span_resume - let a paused span go on, on the calling thread.
+ *
+ * -EALREADY  it is not paused: it runs, on this thread or another
+ * -EBUSY     it was paused by pausing a span below it: resume that one
+ * -EINVAL    it was never started, or is stopped
+ * other      as for start
+ *
+ * Returns 0. After an error nothing has changed. Safety and cost as for start.
+ */
+int cpuclock_span_resume(struct cpuclock_span *span);
+
+/*
+ * cpuclock_span_read - times of a span so far; of a stopped span, its result.
+ *
+ * To be called on the thread that the span runs on, or on any if it is paused
+ * or stopped. Neither self nor inclusive time decreases from read to read.
+ *
+ * -EXDEV   as for stop
+ * -EINVAL  it was never started
+ * other    as for start
+ *
+ * Returns 0. Safety and cost as for start; no system call if the span is not on
+ * top of its thread.
+ */
+int cpuclock_span_read(const struct cpuclock_span *span,
+		       struct cpuclock_span_times *ret_times);
 
 /* ---- Handles: any target, any source --------------------------------------
  */

@@ -86,10 +86,15 @@ static struct pair read_pair(void)
 	return best;
 }
 
+/* Set for good; start itself is for who measures. */
+static atomic_bool has_start;
+
 __attribute__((constructor)) static void take_start(void)
 {
-	if (cpuclock__cycles_usable())
-		start = read_pair();
+	if (!cpuclock__cycles_usable())
+		return;
+	start = read_pair();
+	has_start = true;
 }
 
 /* 0 if the pairs are too close for their width: an error above 1e-4. */
@@ -145,7 +150,7 @@ uint64_t cpuclock__cycles_rate(void)
 	uint64_t check =
 		atomic_load_explicit(&next_check, memory_order_relaxed);
 
-	if (start.cycles == 0 ||
+	if (!atomic_load_explicit(&has_start, memory_order_relaxed) ||
 	    atomic_load_explicit(&changes, memory_order_relaxed) > MAX_CHANGES)
 		return 0;
 	if (cpuclock__cycles() >= check &&

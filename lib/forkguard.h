@@ -17,6 +17,7 @@ struct cpuclock__process {
 	_Atomic uint64_t limit;	     /* fast.c: its window in cycles, or 0 */
 	_Atomic uint64_t rate;	     /* fast.c: as cpuclock__cycles_rate */
 	_Atomic pid_t pid;	     /* 0 until known */
+	_Atomic uint64_t first_serial; /* serial.c: of this process, or 0 */
 	atomic_int choosing;	     /* fast.c: a thread chooses an epoch */
 };
 

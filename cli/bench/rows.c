@@ -49,6 +49,16 @@ static int64_t read_clock(const void *arg)
 	return cpuclock_read(arg);
 }
 
+/* A span from start to stop: two reads and what is around them. */
+static int64_t run_span(const void *arg)
+{
+	struct cpuclock_span span;
+	int err = cpuclock_span_start(&span, NULL, 0);
+
+	(void)arg;
+	return err ? err : cpuclock_span_stop(&span);
+}
+
 static void close_clock(void *arg)
 {
 	cpuclock_close(arg);
@@ -133,6 +143,24 @@ static bool add_sources(struct bench *bench, enum cpuclock_target target,
 	return true;
 }
 
+/* By the source that cpuclock_total answers from. */
+static bool add_span(struct bench *bench)
+{
+	struct cpuclock_source_info info;
+	struct bench_row *row = add_row(bench);
+	bool fast = cpuclock_source_info("fast", &info) == 0 && !info.status;
+
+	if (!row)
+		return false;
+	row->target = target_words[CPUCLOCK_SELF];
+	row->kind = "span";
+	row->source = fast ? "fast" : "self";
+	row->system_calls = fast ? 0 : 2;
+	snprintf(row->name, sizeof(row->name), "cpuclock.self.span.%s",
+		 row->source);
+	return true;
+}
+
 bool bench_rows_make(struct bench *bench)
 {
 	for (size_t i = 0; i < N_FLOORS; i++) {
@@ -148,6 +176,8 @@ bool bench_rows_make(struct bench *bench)
 					 (enum cpuclock_kind)kind))
 				return false;
 		}
+		if (targets[i] == CPUCLOCK_SELF && !add_span(bench))
+			return false;
 	}
 	return true;
 }
@@ -193,6 +223,10 @@ int bench_row_prepare(const struct bench_row *row, pid_t other_tid,
 
 	if (strcmp(row->target, "floor") == 0)
 		return prepare_floor(row, ret_call);
+	if (strcmp(row->kind, "span") == 0) {
+		*ret_call = (struct bench_call){.call = run_span};
+		return 0;
+	}
 	parse_kind(row->kind, &kind);
 	if (strcmp(row->source, "proc-stdio") == 0)
 		return prepare_stdio(row, kind, other_tid, ret_call);
