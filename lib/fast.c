@@ -16,11 +16,14 @@
 #define SHARE_SHIFT 31
 #define SHARE_ONE   (INT64_C(1) << SHARE_SHIFT)
 
+/* No split lies further away from the kernel's than this. */
+#define MAX_LEAD_NS INT64_C(4000000)
+
 /* An anchor whose two counter reads are further apart is taken at the later. */
 #define MAX_BRACKET_NS 10000
 
 /* A thread without an epoch that has a cost looks at its habits so often... */
-#define HABIT_READS 256
+#define HABIT_READS 255
 
 /* ... and takes the epoch if it reads this many times for each switch. */
 #define READS_PER_SWITCH 16
@@ -45,13 +48,14 @@ struct thread {
 	/* The split when the total was split_total_ns. */
 	int64_t split_total_ns;
 	int64_t user_ns;
+	int32_t lead_ns;     /* user_ns, less the kernel's at that time */
 	uint32_t user_share; /* of SHARE_ONE */
 	bool has_split;	     /* taken with the anchor */
 
 	bool denied;	     /* tried to have an epoch, in vain */
 	bool knows_switches; /* the next field is as of the anchor */
+	uint8_t reads;	     /* without an epoch, since the last look */
 	uint32_t switches;
-	uint32_t reads; /* without an epoch, since the last look */
 
 	/* From here on: what entering a process leaves alone. */
 	bool busy;	 /* within a call */
@@ -177,6 +181,11 @@ static void give_up(void)
 static int64_t max(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
+}
+
+static int64_t min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 /* Enough for 1 s at any rate of a counter. */
@@ -460,33 +469,49 @@ static int64_t slow_total(struct thread *thread)
 	return thread->last_total_ns;
 }
 
-/* User time's share of what was used since the last split. */
+/*
+ * User time's share of what comes: that which the kernel saw since the last
+ * split, less what the answers are already ahead of the kernel's. So they never
+ * get further away than the window, and come back: the kernel itself can turn
+ * from all user to all system for long. Were the share that of the answers, it
+ * would lead away from the kernel's split, to where a bound no longer holds.
+ */
 static void update_share(struct thread *thread,
+			 const struct cpuclock_times *kernels,
 			 const struct cpuclock_times *times)
 {
 	int64_t total_ns = times->total_ns - thread->split_total_ns;
-	int64_t user_ns = times->user_ns - thread->user_ns;
+	int64_t user_ns =
+		kernels->user_ns - (thread->user_ns - thread->lead_ns);
+	int64_t lead_ns = times->user_ns - kernels->user_ns;
+	int64_t share = thread->user_share;
 
-	if (total_ns <= 0)
-		return;
-	thread->user_share = (uint32_t)((unsigned __int128)user_ns * SHARE_ONE /
-					(uint64_t)total_ns);
+	if (total_ns > 0) {
+		user_ns = min(max(user_ns, 0), total_ns);
+		share = (int64_t)((unsigned __int128)user_ns * SHARE_ONE /
+				  (uint64_t)total_ns);
+	}
+	lead_ns = min(max(lead_ns, -MAX_LEAD_NS), MAX_LEAD_NS);
+	share -= lead_ns * SHARE_ONE / CPUCLOCK__WINDOW_NS;
+	thread->user_share = (uint32_t)min(max(share, 0), SHARE_ONE);
+	thread->lead_ns = (int32_t)lead_ns;
 }
 
 static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 {
 	struct reading reading = {0};
-	struct cpuclock_times times;
+	struct cpuclock_times kernels, times;
 	uint64_t nested;
 	bool anchored;
 	int err = read_slowly(true, &reading, &anchored);
 
 	if (err)
 		return err;
-	times = cpuclock__split(
+	kernels = cpuclock__split(
 		max(reading.total_ns,
 		    max(thread->last_total_ns, nested_bound(thread))),
 		&reading.usage);
+	times = kernels;
 	nested = __atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
 	if (nested_bound(thread) == 0)
 		nested = 0;
@@ -497,7 +522,7 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 	__atomic_compare_exchange_n(&thread->nested_split, &nested, 0, 0,
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 
-	update_share(thread, &times);
+	update_share(thread, &kernels, &times);
 	thread->split_total_ns = times.total_ns;
 	thread->user_ns = times.user_ns;
 	thread->has_split = anchored;

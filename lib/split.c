@@ -3,7 +3,7 @@
 #include "sys.h"
 
 /* No true bound lies further above what the kernel says than this. */
-#define SLACK_NS INT64_C(2000000)
+#define SLACK_NS INT64_C(4000000)
 
 /* Half of what the low halves can tell apart. */
 #define MAX_AGE_NS (INT64_C(1) << 31)

@@ -34,7 +34,7 @@ struct cpuclock_times cpuclock__split(int64_t total_ns,
  * which was taken when the total was about bound_total_ns: one that is too old
  * is not needed, and its low halves would say nothing.
  * A bound of another thread, as a child of fork inherits it, moves it by less
- * than 2 ms.
+ * than 4 ms.
  */
 void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound,
 			  int64_t bound_total_ns);
