@@ -136,26 +136,32 @@ static void choose_first(void)
 	decide(NULL, &none);
 }
 
-/* Chooses once, as soon as the counter's rate is known. */
-static void choose(void)
+/* Not before the counter's rate is known, or never: then it is decided. */
+static bool can_have_epoch(void)
 {
 	static const struct cpuclock__verdict
 		no_page = {-ENOSYS, "the kernel has no MADV_WIPEONFORK"},
 		no_counter = {-EOPNOTSUPP, "the cycle counter may not be read, "
 					   "or has no constant rate"};
-	int idle = 0;
 
 	if (!cpuclock__have_forkguard()) {
 		decide(NULL, &no_page);
-		return;
+		return false;
 	}
 	if (!cpuclock__cycles_usable()) {
 		decide(NULL, &no_counter);
-		return;
+		return false;
 	}
-	if (cpuclock__cycles_rate() == 0)
-		return;
-	if (!atomic_compare_exchange_strong(&cpuclock__process->choosing, &idle,
+	return cpuclock__cycles_rate() != 0;
+}
+
+/* Chooses once. */
+static void choose(void)
+{
+	int idle = 0;
+
+	if (!can_have_epoch() ||
+	    !atomic_compare_exchange_strong(&cpuclock__process->choosing, &idle,
 					    1))
 		return;
 	if (!decided)
@@ -752,14 +758,17 @@ const struct cpuclock__verdict *cpuclock__fast_probe(void)
 const struct cpuclock__verdict *
 cpuclock__fast_use(const struct cpuclock__epoch *epoch)
 {
+	const struct timespec moment = {0, 200000};
+
 	cpuclock__process->limit = 0;
 	cpuclock__process->generation = 0;
 	decided = false;
 	chosen = NULL;
-	if (epoch) {
-		while (cpuclock__cycles_rate() == 0)
-			;
-		decide(epoch, test_epoch(epoch));
+	for (int tries = 0; epoch && !decided && tries < 200; tries++) {
+		if (can_have_epoch())
+			decide(epoch, test_epoch(epoch));
+		else if (!decided)
+			cpuclock__syscall(SYS_nanosleep, (long)&moment, 0, 0);
 	}
 	return cpuclock__fast_probe();
 }

@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cycles.h"
 #include "forkguard.h"
+#include "sys.h"
 
 static struct cpuclock__process none;
 struct cpuclock__process *cpuclock__process = &none;
@@ -32,17 +32,22 @@ bool cpuclock__have_forkguard(void)
 
 uint64_t cpuclock__enter_process(void)
 {
-	uint64_t generation = 0;
-	/* No ancestor's: the counter has moved on since. */
-	uint64_t fresh = cpuclock__cycles() | 2;
+	uint64_t generation = cpuclock__process->generation;
+	uint64_t fresh;
 
-	if (atomic_compare_exchange_strong(&cpuclock__process->generation,
-					   &generation, fresh)) {
-		if (cpuclock__process->pid == 0)
-			cpuclock__process->pid = getpid();
-		return fresh;
-	}
-	return generation;
+	if (generation)
+		return generation;
+	/*
+	 * No ancestor's: time has moved on since. By a system call, as neither
+	 * the cycle counter nor the vDSO may be read where that faults.
+	 */
+	fresh = (uint64_t)cpuclock__clock_gettime(CLOCK_MONOTONIC) | 2;
+	if (!atomic_compare_exchange_strong(&cpuclock__process->generation,
+					    &generation, fresh))
+		return generation;
+	if (cpuclock__process->pid == 0)
+		cpuclock__process->pid = getpid();
+	return fresh;
 }
 
 bool cpuclock__is_guest(void)
