@@ -507,20 +507,22 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 {
 	struct reading reading = {0};
 	struct cpuclock_times kernels, times;
-	uint64_t nested;
+	uint64_t nested = 0;
 	bool anchored;
 	int err = read_slowly(true, &reading, &anchored);
 
 	if (err)
 		return err;
+	/* Before the total that goes with it, lest a newer one be lost. */
+	if (nested_bound(thread))
+		nested = __atomic_load_n(&thread->nested_split,
+					 __ATOMIC_RELAXED);
+	atomic_signal_fence(memory_order_seq_cst);
 	kernels = cpuclock__split(
 		max(reading.total_ns,
 		    max(thread->last_total_ns, nested_bound(thread))),
 		&reading.usage);
 	times = kernels;
-	nested = __atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
-	if (nested_bound(thread) == 0)
-		nested = 0;
 	cpuclock__split_keep(&times, thread->last_split,
 			     thread->split_total_ns);
 	cpuclock__split_keep(&times, nested, thread->nested_total_ns);
