@@ -507,9 +507,11 @@ static atomic_bool all_may_end;
 static void *read_and_wait(void *unused)
 {
 	struct errors errors = {0};
+	int i;
 
 	(void)unused;
-	read_often_enough(NULL);
+	for (i = 0; i < 1500; i++)
+		cpuclock_total();
 	take_error(&errors);
 	at_once++;
 	while (!all_may_end)
