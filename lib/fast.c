@@ -145,7 +145,9 @@ static bool can_have_epoch(void)
 					   "or has no constant rate"};
 
 	if (!cpuclock__have_forkguard()) {
-		decide(NULL, &no_page);
+		/* Else a constructor reads before ours have run. */
+		if (cpuclock__forkguard_is_missing())
+			decide(NULL, &no_page);
 		return false;
 	}
 	if (!cpuclock__cycles_usable()) {

@@ -8,12 +8,14 @@
 
 static struct cpuclock__process none;
 struct cpuclock__process *cpuclock__process = &none;
+static bool missing;
 
 __attribute__((constructor)) static void make_page(void)
 {
 	void *page = mmap(NULL, sizeof(none), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	missing = true;
 	if (page == MAP_FAILED)
 		return;
 	/* Since Linux 4.14. */
@@ -21,6 +23,7 @@ __attribute__((constructor)) static void make_page(void)
 		munmap(page, sizeof(none));
 		return;
 	}
+	missing = false;
 	cpuclock__process = page;
 	cpuclock__process->pid = getpid();
 }
@@ -28,6 +31,11 @@ __attribute__((constructor)) static void make_page(void)
 bool cpuclock__have_forkguard(void)
 {
 	return cpuclock__process != &none;
+}
+
+bool cpuclock__forkguard_is_missing(void)
+{
+	return missing;
 }
 
 uint64_t cpuclock__enter_process(void)
