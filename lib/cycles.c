@@ -14,6 +14,7 @@
 #endif
 
 #include "cycles.h"
+#include "forkguard.h"
 
 #define NSEC_PER_SEC 1000000000
 
@@ -31,7 +32,6 @@ struct pair {
 };
 
 static struct pair start;
-static atomic_flag busy = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t rate;
 static _Atomic uint64_t next_check; /* of the counter */
 static atomic_int changes;
@@ -147,16 +147,21 @@ static void measure(void)
 
 uint64_t cpuclock__cycles_rate(void)
 {
+	struct cpuclock__process *process = cpuclock__process;
 	uint64_t check =
 		atomic_load_explicit(&next_check, memory_order_relaxed);
 
 	if (!atomic_load_explicit(&has_start, memory_order_relaxed) ||
 	    atomic_load_explicit(&changes, memory_order_relaxed) > MAX_CHANGES)
 		return 0;
+	/* Where a child of fork finds it clear, whatever its parent's threads
+	 * were doing. */
 	if (cpuclock__cycles() >= check &&
-	    !atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+	    !atomic_flag_test_and_set_explicit(&process->measuring,
+					       memory_order_acquire)) {
 		measure();
-		atomic_flag_clear_explicit(&busy, memory_order_release);
+		atomic_flag_clear_explicit(&process->measuring,
+					   memory_order_release);
 	}
 	return atomic_load_explicit(&rate, memory_order_relaxed);
 }

@@ -77,7 +77,9 @@ const struct cpuclock__epoch *cpuclock__epoch_choose(void)
 	if (verdict)
 		return chosen;
 	if (!cpuclock__have_forkguard()) {
-		decide(NULL, &no_guard);
+		/* Else a constructor reads before ours have run. */
+		if (cpuclock__forkguard_is_missing())
+			decide(NULL, &no_guard);
 	} else if (!cpuclock__cycles_usable()) {
 		decide(NULL, &no_counter);
 	} else if (cpuclock__cycles_rate() != 0 &&

@@ -24,7 +24,7 @@
 #define MAX_BRACKET_NS 10000
 
 /* A thread without an epoch that has a cost looks at its habits so often... */
-#define HABIT_READS 256
+#define HABIT_READS 255
 
 /* ... and takes the epoch if it reads this many times for each switch. */
 #define READS_PER_SWITCH 16
@@ -55,8 +55,8 @@ struct thread {
 
 	bool denied;	     /* tried to have an epoch, in vain */
 	bool knows_switches; /* the next field is as of the anchor */
+	uint8_t reads;	     /* without an epoch, since the last look */
 	uint32_t switches;
-	uint32_t reads; /* without an epoch, since the last look */
 
 	/* From here on: what entering a process leaves alone. */
 	bool busy;	 /* within a call */
@@ -406,7 +406,7 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 	struct reading reading = {0};
 	struct cpuclock_times times;
 	int64_t kernel_user_ns;
-	uint64_t nested;
+	uint64_t nested = 0;
 	int err = read_slowly(thread, true, &reading);
 
 	if (err)
@@ -415,14 +415,16 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 		*ret_times = cpuclock__split(reading.total_ns, &reading.usage);
 		return 0;
 	}
+	/* Before the total that goes with it, lest a newer one be lost. */
+	if (nested_bound(thread))
+		nested = __atomic_load_n(&thread->nested_split,
+					 __ATOMIC_RELAXED);
+	atomic_signal_fence(memory_order_seq_cst);
 	times = cpuclock__split(
 		max(reading.total_ns,
 		    max(thread->last_total_ns, nested_bound(thread))),
 		&reading.usage);
 	kernel_user_ns = times.user_ns;
-	nested = __atomic_load_n(&thread->nested_split, __ATOMIC_RELAXED);
-	if (nested_bound(thread) == 0)
-		nested = 0;
 	cpuclock__split_keep(&times, thread->last_split,
 			     thread->split_total_ns);
 	cpuclock__split_keep(&times, nested, thread->nested_total_ns);

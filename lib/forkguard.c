@@ -8,12 +8,14 @@
 
 static struct cpuclock__process none;
 struct cpuclock__process *cpuclock__process = &none;
+static bool missing;
 
 __attribute__((constructor)) static void make_page(void)
 {
 	void *page = mmap(NULL, sizeof(none), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	missing = true;
 	if (page == MAP_FAILED)
 		return;
 	/* Since Linux 4.14. */
@@ -21,6 +23,7 @@ __attribute__((constructor)) static void make_page(void)
 		munmap(page, sizeof(none));
 		return;
 	}
+	missing = false;
 	cpuclock__process = page;
 	cpuclock__process->pid = getpid();
 }
@@ -30,6 +33,11 @@ bool cpuclock__have_forkguard(void)
 	return cpuclock__process != &none;
 }
 
+bool cpuclock__forkguard_is_missing(void)
+{
+	return missing;
+}
+
 uint64_t cpuclock__enter_process(void)
 {
 	uint64_t generation = cpuclock__process->generation;
@@ -37,16 +45,17 @@ uint64_t cpuclock__enter_process(void)
 
 	if (generation)
 		return generation;
-	/* No ancestor's: time has moved on since. */
+	/*
+	 * No ancestor's: time has moved on since. By a system call, as neither
+	 * the cycle counter nor the vDSO may be read where that faults.
+	 */
 	fresh = (uint64_t)cpuclock__clock_gettime(CLOCK_MONOTONIC) | 2;
-
-	if (atomic_compare_exchange_strong(&cpuclock__process->generation,
-					   &generation, fresh)) {
-		if (cpuclock__process->pid == 0)
-			cpuclock__process->pid = getpid();
-		return fresh;
-	}
-	return generation;
+	if (!atomic_compare_exchange_strong(&cpuclock__process->generation,
+					    &generation, fresh))
+		return generation;
+	if (cpuclock__process->pid == 0)
+		cpuclock__process->pid = getpid();
+	return fresh;
 }
 
 bool cpuclock__is_guest(void)

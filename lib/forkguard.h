@@ -19,12 +19,15 @@ struct cpuclock__process {
 	_Atomic pid_t pid;	     /* 0 until known */
 	_Atomic uint64_t first_serial; /* serial.c: of this process, or 0 */
 	atomic_int choosing;	     /* fast.c: a thread chooses an epoch */
+	atomic_flag measuring;	     /* cycles.c: a thread measures the rate */
 };
 
 /* Never NULL; one that stays all zeros where the kernel has no such memory. */
 extern struct cpuclock__process *cpuclock__process;
 
+/* Not yet known to be missing, until the library's constructors have run. */
 bool cpuclock__have_forkguard(void);
+bool cpuclock__forkguard_is_missing(void);
 
 /* A generation that no process has. */
 #define CPUCLOCK__NO_GENERATION 1

@@ -86,14 +86,14 @@ static inline const char *epoch_name(void)
 		skip();                \
 	} while (0)
 
-static int use_epoch(void **state)
+static inline int use_epoch(void **state)
 {
 	cpuclock__epoch_use((const struct cpuclock__epoch *)*state);
 	return 0;
 }
 
 /* Of the test that runs now; skips it where its epoch does not work. */
-static const struct cpuclock__epoch *need_epoch(void **state)
+static inline const struct cpuclock__epoch *need_epoch(void **state)
 {
 	const struct cpuclock__epoch *epoch = *state;
 	const char *name = epoch_name();

@@ -507,9 +507,11 @@ static atomic_bool all_may_end;
 static void *read_and_wait(void *unused)
 {
 	struct errors errors = {0};
+	int i;
 
 	(void)unused;
-	read_often_enough(NULL);
+	for (i = 0; i < 1500; i++)
+		cpuclock_total();
 	take_error(&errors);
 	at_once++;
 	while (!all_may_end)
@@ -836,6 +838,28 @@ static void plugin_may_go_while_a_thread_has_its_page(void **state)
 	check_exit(pid);
 }
 
+/* ---- Before main ------------------------------------------------------------
+ */
+
+static int64_t early_total_ns = -1;
+static const char *early_name;
+
+/* Runs before the constructors of the library, as it is linked here. */
+__attribute__((constructor)) static void read_early(void)
+{
+	early_total_ns = cpuclock_total();
+}
+
+static void read_before_main_spoils_nothing(void **state)
+{
+	(void)state;
+	assert_true(early_total_ns >= 0);
+	cpuclock__epoch_use(NULL);
+	if (!epoch_name())
+		SKIP("no epoch at all here: %s", cpuclock__epoch_verdict()->why);
+	assert_non_null(early_name);
+}
+
 /* ---- What this program is when it executes itself
  * --------------------------------
  */
@@ -877,6 +901,7 @@ static int run_plugin(void)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(read_before_main_spoils_nothing),
 		FOR_EACH_EPOCH(child_of_fork_is_told_its_own_time),
 		FOR_EACH_EPOCH(child_of__Fork_is_told_its_own_time),
 		FOR_EACH_EPOCH(child_of_clone_is_told_its_own_time),
@@ -906,5 +931,7 @@ int main(int argc, char **argv)
 		return run_child(argv[2]);
 	if (argc == 2 && strcmp(argv[1], "--plugin") == 0)
 		return run_plugin();
+	cpuclock__epoch_verdict();
+	early_name = epoch_name();
 	return cmocka_run_group_tests_name("fast_fork", tests, NULL, NULL);
 }
