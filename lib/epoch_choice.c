@@ -66,12 +66,16 @@ static void choose_first(void)
 	decide(NULL, join_reasons(found));
 }
 
+static const struct cpuclock__verdict
+	no_counter = {-EOPNOTSUPP, "the cycle counter may not be read, "
+				   "or has no constant rate"},
+	no_rate = {-EAGAIN,
+		   "the rate of the cycle counter could not be measured"};
+
 const struct cpuclock__epoch *cpuclock__epoch_choose(void)
 {
-	static const struct cpuclock__verdict
-		no_guard = {-ENOSYS, "the kernel has no MADV_WIPEONFORK"},
-		no_counter = {-EOPNOTSUPP, "the cycle counter may not be read, "
-					   "or has no constant rate"};
+	static const struct cpuclock__verdict no_guard = {
+		-ENOSYS, "the kernel has no MADV_WIPEONFORK"};
 	int idle = 0;
 
 	if (verdict)
@@ -110,33 +114,51 @@ void cpuclock__epoch_give_up(void)
 	cpuclock__process->limit = 0;
 }
 
+static void sleep_a_moment(void)
+{
+	const struct timespec moment = {0, 200000};
+
+	cpuclock__syscall(SYS_nanosleep, (long)&moment, 0, 0);
+}
+
 const struct cpuclock__verdict *cpuclock__epoch_verdict(void)
 {
-	static const struct cpuclock__verdict unknown = {
-		-EAGAIN, "the rate of the cycle counter could not be measured"};
-	const struct timespec moment = {0, 200000};
 	const struct cpuclock__verdict *found;
 
 	for (int tries = 0; tries < 200 && !verdict; tries++) {
 		cpuclock__epoch_choose();
 		if (!verdict)
-			cpuclock__syscall(SYS_nanosleep, (long)&moment, 0, 0);
+			sleep_a_moment();
 	}
 	found = verdict;
-	return found ? found : &unknown;
+	return found ? found : &no_rate;
+}
+
+/* Whoever names an epoch can wait longer for it than a user's first call. */
+static const struct cpuclock__verdict *await_rate(void)
+{
+	if (!cpuclock__cycles_usable())
+		return &no_counter;
+	for (int tries = 0; tries < 10000; tries++) {
+		if (cpuclock__cycles_rate() != 0)
+			return &cpuclock__works;
+		sleep_a_moment();
+	}
+	return &no_rate;
 }
 
 const struct cpuclock__verdict *
 cpuclock__epoch_use(const struct cpuclock__epoch *epoch)
 {
+	const struct cpuclock__verdict *found;
+
 	cpuclock__process->limit = 0;
 	cpuclock__process->generation = 0;
 	verdict = NULL;
 	chosen = NULL;
-	if (epoch) {
-		while (cpuclock__cycles_rate() == 0)
-			;
-		decide(epoch, test_epoch(epoch));
-	}
-	return cpuclock__epoch_verdict();
+	if (!epoch)
+		return cpuclock__epoch_verdict();
+	found = await_rate();
+	decide(epoch, found->status ? found : test_epoch(epoch));
+	return verdict;
 }
