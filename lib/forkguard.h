@@ -13,13 +13,13 @@
 #include <sys/types.h>
 
 struct cpuclock__process {
-	_Atomic uint64_t generation; /* 0 until asked for */
-	_Atomic uint64_t limit;	     /* fast.c: its window in cycles, or 0 */
-	_Atomic uint64_t rate;	     /* fast.c: as cpuclock__cycles_rate */
-	_Atomic pid_t pid;	     /* 0 until known */
+	_Atomic uint64_t generation;   /* 0 until asked for */
+	_Atomic uint64_t limit;	       /* fast.c: its window in cycles, or 0 */
+	_Atomic uint64_t rate;	       /* fast.c: as cpuclock__cycles_rate */
+	_Atomic pid_t pid;	       /* 0 until known */
 	_Atomic uint64_t first_serial; /* serial.c: of this process, or 0 */
-	atomic_int choosing;	     /* fast.c: a thread chooses an epoch */
-	atomic_flag measuring;	     /* cycles.c: a thread measures the rate */
+	atomic_int choosing;	       /* fast.c: a thread chooses an epoch */
+	atomic_flag measuring; /* cycles.c: a thread measures the rate */
 };
 
 /* Never NULL; one that stays all zeros where the kernel has no such memory. */

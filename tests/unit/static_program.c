@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cpuclock.h"
-#include "fast.h"
+#include "epoch.h"
 
 static int64_t kernel_ns(void)
 {
