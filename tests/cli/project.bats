@@ -255,6 +255,7 @@ PYTHON
 complete_words() {
 	bash -c '
 		complete() { [[ $1 != -F ]] || completer=$2; }
+		compopt() { :; }
 		. "$1"
 		shift
 		[ -n "$completer" ]
@@ -274,7 +275,10 @@ complete_words() {
 	export PATH=${CPUCLOCK%/*}:$PATH
 	complete_words cpuclock "" >"$BATS_TEST_TMPDIR/commands"
 	for command in $(all_commands); do
-		grep -qx "$command" "$BATS_TEST_TMPDIR/commands"
+		grep -qx "$command" "$BATS_TEST_TMPDIR/commands" || {
+			echo "the command $command is not offered"
+			return 1
+		}
 		complete_words cpuclock "$command" -- >"$BATS_TEST_TMPDIR/offered"
 		for option in $("$CPUCLOCK" "$command" --help |
 			grep -oE '^ .{0,6}--[a-z]+' | grep -oE -- '--.*'); do

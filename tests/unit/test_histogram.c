@@ -169,23 +169,25 @@ static uint64_t draw(uint64_t *seed)
 
 static void assert_percentiles(const uint64_t *sorted, size_t count)
 {
-	static const double percents[] = {
-		0,  0.01, 0.1, 1,  5,	 10,	25,	50,  75,
-		90, 95,	  98,  99, 99.9, 99.99, 99.999, 100, 33.333,
+	/* Of 100000: exact, as the percentages in binary are not. */
+	static const size_t parts[] = {
+		0,     10,    100,   1000,  5000,  10000, 25000, 33333, 50000,
+		75000, 90000, 95000, 98000, 99000, 99900, 99990, 99999, 100000,
 	};
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(percents); i++) {
-		double rank = ceil(percents[i] / 100 * (double)count);
-		uint64_t exact = sorted[rank < 1 ? 0 : (size_t)rank - 1];
-		uint64_t ns = histogram_percentile(&histogram, percents[i]);
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		double percent = (double)parts[i] / 1000;
+		size_t rank = (count * parts[i] + 99999) / 100000;
+		uint64_t exact = sorted[rank ? rank - 1 : 0];
+		uint64_t ns = histogram_percentile(&histogram, percent);
 
-		if (percents[i] == 0 || percents[i] == 100) {
+		if (parts[i] == 0 || parts[i] == 100000) {
 			assert_int_equal(ns, exact);
 			continue;
 		}
 		if (ns < exact || (double)(ns - exact) > 0.008 * (double)exact)
-			fail_msg("p%g is %llu, not %llu", percents[i],
+			fail_msg("p%g of %zu is %llu, not %llu", percent, count,
 				 (unsigned long long)ns,
 				 (unsigned long long)exact);
 		assert_true(ns <= histogram.max);

@@ -321,8 +321,7 @@ static void abandoned_pipe_is_still_there(void **state)
 	assert_true(exists("pipe"));
 }
 
-/* The contract does not say whether link or target; but one of them. */
-static void link_leads_to_the_new_text(void **state)
+static void link_is_followed(void **state)
 {
 	struct stat st;
 
@@ -330,16 +329,38 @@ static void link_leads_to_the_new_text(void **state)
 	make_file("target", "old");
 	assert_int_equal(symlink("target", "link"), 0);
 	assert_int_equal(write_file("link", "new"), 0);
-	assert_file("link", "new");
-	assert_int_equal(count_entries(".", false), 2);
 	assert_int_equal(lstat("link", &st), 0);
-	print_message("# a link is %s\n", S_ISLNK(st.st_mode)
-						  ? "followed"
-						  : "replaced by the file");
-	if (S_ISLNK(st.st_mode))
-		assert_file("target", "new");
-	else
-		assert_file("target", "old");
+	assert_true(S_ISLNK(st.st_mode));
+	assert_file("target", "new");
+	assert_int_equal(count_entries(".", false), 2);
+}
+
+static void abandoned_link_leaves_its_target(void **state)
+{
+	struct outfile file;
+
+	(void)state;
+	make_file("target", "old");
+	assert_int_equal(symlink("target", "link"), 0);
+	assert_int_equal(outfile_open(&file, "link"), 0);
+	fputs("new", file.stream);
+	outfile_abandon(&file);
+	assert_file("link", "old");
+	assert_int_equal(count_entries(".", false), 2);
+}
+
+/* The temporary file must be where the target is: rename(2) needs it there. */
+static void link_into_another_folder_is_followed(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("dir", 0755), 0);
+	assert_int_equal(symlink("dir/target", "link"), 0);
+	make_file("dir/target", "old");
+	assert_int_equal(write_file("link", "new"), 0);
+	assert_file("dir/target", "new");
+	assert_int_equal(count_entries(".", false), 2);
+	assert_int_equal(count_entries("dir", true), 1);
+	assert_int_equal(rmdir("dir"), 0);
 }
 
 static void link_to_nothing_leads_to_the_new_text(void **state)
@@ -347,7 +368,22 @@ static void link_to_nothing_leads_to_the_new_text(void **state)
 	(void)state;
 	assert_int_equal(symlink("nothing", "link"), 0);
 	assert_int_equal(write_file("link", "new"), 0);
+	assert_file("nothing", "new");
 	assert_file("link", "new");
+}
+
+static void link_to_itself_is_an_error(void **state)
+{
+	struct outfile file;
+	int r;
+
+	(void)state;
+	assert_int_equal(symlink("link", "link"), 0);
+	r = outfile_open(&file, "link");
+	if (!r)
+		r = outfile_commit(&file);
+	assert_int_equal(r, -ELOOP);
+	assert_int_equal(count_entries(".", false), 1);
 }
 
 static void link_to_a_device_is_written_directly(void **state)
@@ -414,8 +450,11 @@ int main(void)
 		TEST(full_device_is_an_error),
 		TEST(pipe_is_written_directly),
 		TEST(abandoned_pipe_is_still_there),
-		TEST(link_leads_to_the_new_text),
+		TEST(link_is_followed),
+		TEST(abandoned_link_leaves_its_target),
+		TEST(link_into_another_folder_is_followed),
 		TEST(link_to_nothing_leads_to_the_new_text),
+		TEST(link_to_itself_is_an_error),
 		TEST(link_to_a_device_is_written_directly),
 		TEST(longest_name_may_be_used),
 		TEST(two_may_write_the_same_file_at_once),

@@ -303,35 +303,46 @@ static void sleep_is_not_billed(void **state)
 }
 
 /*
- * Whatever is kept of the last answers may be less than all of their bits, and
- * a query may well use more than 2^32 ns between two calls. As that takes its
- * time, it goes on while the other tests run.
+ * What is kept of the last answers may be less than all of their bits, and no
+ * longer than they need; but a query may well use seconds between two calls.
+ * As that takes its time, it goes on while the other tests run.
  */
 static struct {
 	pthread_t thread;
 	struct watch watch;
 } patient;
 
-static void *work_for_long(void *arg)
+static void call_after_long_work(struct watch *watch, void (*burn)(int64_t))
 {
-	struct watch *watch = arg;
 	int i;
 
-	for (i = 0; i < 4; i++)
+	/* For the split to be anywhere but where the kernel's is. */
+	for (i = 0; i < 400; i++) {
+		if (i / 20 % 2)
+			burn_kernel(30000);
+		else
+			spin();
 		call_any(watch);
-	burn_user(4 * NS_PER_S + 400 * NS_PER_MS);
-	for (i = 0; i < 4000; i++)
+	}
+	/* More than 2^31 ns. */
+	burn(2300 * NS_PER_MS);
+	for (i = 0; i < 1000; i++)
 		call_any(watch);
+}
+
+static void *work_for_long(void *arg)
+{
+	call_after_long_work(arg, burn_kernel);
+	call_after_long_work(arg, burn_user);
 	return NULL;
 }
 
-static void long_time_between_calls_does_no_harm(void **state)
+static void no_part_decreases_over_seconds_without_a_call(void **state)
 {
 	(void)state;
 	pthread_join(patient.thread, NULL);
 	assert_no_fault(&patient.watch);
-	assert_true(patient.watch.user > 4 * NS_PER_S);
-	assert_true(patient.watch.system < NS_PER_S / 2);
+	assert_true(patient.watch.total > 4600 * NS_PER_MS);
 }
 
 /* ---- Signal handlers ----------------------------------------------------- */
@@ -747,6 +758,8 @@ static int be_a_borrower(void *arg)
 	struct borrower *borrower = arg;
 	int i;
 
+	/* Until then the parent's answer may stand: see the header. */
+	burn_user(2 * NS_PER_MS);
 	borrower->first_ns = cpuclock_total();
 	borrower->kernel_ns = kernel_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (i = 0; i < 1000; i++)
@@ -769,7 +782,6 @@ static pid_t lend_memory(struct borrower *borrower)
 		     CLONE_VM | CLONE_VFORK | SIGCHLD, borrower);
 }
 
-/* But for 1 ms that the header leaves the split. */
 static void vfork_child_does_the_parent_no_harm(void **state)
 {
 	int64_t lead = lead_ns(cpuclock_self_source());
@@ -794,13 +806,12 @@ static void vfork_child_does_the_parent_no_harm(void **state)
 				 after.total_ns);
 		assert_true(after.total_ns <= kernel + lead);
 		assert_true(after.total_ns >= before.total_ns);
-		assert_true(after.user_ns >= before.user_ns - NS_PER_MS);
-		assert_true(after.system_ns >= before.system_ns - NS_PER_MS);
+		assert_true(after.user_ns >= before.user_ns);
+		assert_true(after.system_ns >= before.system_ns);
 	}
 }
 
-/* "Total is right in it": cpuclock(3). */
-static void vfork_child_is_told_its_own_total(void **state)
+static void vfork_child_is_told_its_own_total_after_a_window(void **state)
 {
 	int64_t lead = lead_ns(cpuclock_self_source());
 	struct borrower child;
@@ -1070,14 +1081,15 @@ int main(void)
 		cmocka_unit_test(grandchild_begins_anew),
 		cmocka_unit_test(child_made_in_the_midst_of_a_call_begins_anew),
 		cmocka_unit_test(vfork_child_does_the_parent_no_harm),
-		cmocka_unit_test(vfork_child_is_told_its_own_total),
+		cmocka_unit_test(
+			vfork_child_is_told_its_own_total_after_a_window),
 		cmocka_unit_test_setup_teardown(smallest_stack_is_enough,
 						open_handles, close_handles),
 		cmocka_unit_test_setup_teardown(
 			handler_that_interrupts_malloc_may_make_the_safe_calls,
 			open_handles, close_handles),
 		cmocka_unit_test(open_says_that_memory_is_short),
-		cmocka_unit_test(long_time_between_calls_does_no_harm),
+		cmocka_unit_test(no_part_decreases_over_seconds_without_a_call),
 	};
 
 	mask_signals(SIG_BLOCK);
