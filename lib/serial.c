@@ -14,7 +14,10 @@ static _Atomic uint64_t next_serial = CPUCLOCK__SERIAL_MIN;
 
 #define PID_SHIFT 40
 
-/* Without memory that fork clears, a process is known by its PID. */
+/*
+ * Without memory that fork clears, a process is known by its PID. So are the
+ * first serials of a program that has spans before the library's constructors.
+ */
 static uint64_t first_by_pid(void)
 {
 	static _Atomic uint64_t known; /* PID and first serial */
@@ -33,15 +36,19 @@ static uint64_t first_by_pid(void)
 
 uint64_t cpuclock__serial_first(void)
 {
+	/* Once it was asked for, by an ancestor perhaps, 0 means a fork. */
+	static atomic_bool asked;
+	uint64_t first = asked ? next_serial + FORK_GAP : first_by_pid();
 	uint64_t none = 0;
-	uint64_t first = next_serial + FORK_GAP;
 
+	/* Missing, or not made yet by the library's constructor. */
 	if (!cpuclock__have_forkguard())
 		return first_by_pid();
-	if (atomic_compare_exchange_strong(&cpuclock__process->first_serial,
-					   &none, first))
-		return first;
-	return none;
+	if (!atomic_compare_exchange_strong(&cpuclock__process->first_serial,
+					    &none, first))
+		first = none;
+	asked = true;
+	return first;
 }
 
 uint64_t cpuclock__serial_draw(uint64_t first)

@@ -305,6 +305,36 @@ static void tree_that_ran_when_the_process_forked_is_not_taken_up(void **state)
 	stop(&spans[0]);
 }
 
+/* ---- Before the library's constructors ----------------------------------- */
+
+static struct cpuclock_span early;
+
+/* The library's own have no priority, and run after this. */
+__attribute__((constructor(101))) static void start_early(void)
+{
+	cpuclock_span_start(&early, NULL, 0);
+}
+
+static void use_early(void *arg)
+{
+	(void)arg;
+	check_all_refused(&early, -EXDEV, -EXDEV, -EALREADY, -EXDEV);
+}
+
+static void span_started_before_the_librarys_constructors_goes_on(void **state)
+{
+	struct cpuclock_span child;
+
+	(void)state;
+	start(&child, &early);
+	stop(&child);
+	for (size_t i = 0; i < ARRAY_SIZE(ways_to_fork); i++)
+		in_child(ways_to_fork[i], use_early, NULL);
+	stop(&early);
+	CHECK_EQUAL(inclusive_of(&early),
+		    self_of(&early) + inclusive_of(&child));
+}
+
 /* ---- Threads that end ---------------------------------------------------- */
 
 static __thread int of_thread;
@@ -446,6 +476,7 @@ int main(int argc, char **argv)
 		TEST(spans_that_are_never_stopped_do_no_harm_to_others),
 		TEST(span_that_ran_when_the_process_forked_is_refused_in_the_child),
 		TEST(tree_that_ran_when_the_process_forked_is_not_taken_up),
+		TEST(span_started_before_the_librarys_constructors_goes_on),
 		TEST(span_of_a_thread_that_ended_is_refused_in_the_place_of_that_thread),
 		TEST(refused_clock_is_an_error_and_changes_nothing),
 		TEST(all_holds_without_memory_that_fork_wipes),
