@@ -35,6 +35,7 @@ static int parse_encode(int argc, char **argv, struct cpuclock_clockid *id,
 		{0},
 	};
 	bool typed = false;
+	bool device = false;
 	int targets = 0;
 	int64_t value = 0;
 	int option;
@@ -55,7 +56,7 @@ static int parse_encode(int argc, char **argv, struct cpuclock_clockid *id,
 				return cmd_usage(&cmd_encode,
 						 "'%s' is no file descriptor",
 						 optarg);
-			id->type = CPUCLOCK_ID_FD;
+			device = true;
 			targets++;
 			break;
 		case 'y':
@@ -79,10 +80,12 @@ static int parse_encode(int argc, char **argv, struct cpuclock_clockid *id,
 	if (optind < argc)
 		return cmd_usage(&cmd_encode, "unexpected argument '%s'",
 				 argv[optind]);
-	if (targets != 1 || (typed && id->type == CPUCLOCK_ID_FD))
+	if (targets != 1 || (typed && device))
 		return cmd_usage(&cmd_encode,
 				 "give one of --pid, --tid and --fd%s",
 				 typed ? ", and no --type with --fd" : "");
+	if (device)
+		id->type = CPUCLOCK_ID_FD;
 	id->value = (int32_t)value;
 	return CMD_OK;
 }

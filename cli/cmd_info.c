@@ -81,8 +81,8 @@ const struct cmd cmd_info = {
 	.summary = "show what this machine offers",
 	.usage = "[--json]\n"
 		 "Shows how this kernel accounts CPU time, which sources work "
-		 "here and why others do\n"
-		 "not, and what the library uses.\n\n"
+		 "here and why\n"
+		 "others do not, and what the library uses.\n\n"
 		 "      --json  print JSON\n"
 		 "  -h, --help  print this help\n",
 	.run = run,

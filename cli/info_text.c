@@ -226,8 +226,8 @@ static void print_more(void)
 	if (!tracepoints_work(&why)) {
 		printf("  - For `cpuclock bench` to count system calls and "
 		       "kernel "
-		       "memory, run it as root\n    where tracepoints can be "
-		       "had. Here: %s.\n",
+		       "memory, let it use the\n    kernel's tracepoints, as "
+		       "root can. Here: %s.\n",
 		       why);
 		complete = false;
 	}

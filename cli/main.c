@@ -177,6 +177,8 @@ int main(int argc, char **argv)
 	occupy_standard_descriptors();
 	/* A reader that went away is a write error like a full disk. */
 	signal(SIGPIPE, SIG_IGN);
+	/* All is written at the end, where the errno is not lost. */
+	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
 
 	status = run(argc, argv);
 	/* The errno of a write that failed earlier is lost. */

@@ -16,18 +16,30 @@ static bool is_device(const char *path)
 	       strncmp(path, "/proc/", 6) == 0;
 }
 
+/* So large that all is written at the end, where the errno is not lost. */
+#define BUFFER_SIZE (16 << 20)
+
 static int open_directly(struct outfile *file)
 {
 	file->stream = fopen(file->path, "we");
-	return file->stream ? 0 : -errno;
+	if (!file->stream)
+		return -errno;
+	setvbuf(file->stream, NULL, _IOFBF, BUFFER_SIZE);
+	return 0;
 }
 
-/* mkstemp makes files private; these are reports, as open(2) would make them.
- */
-static void apply_umask(int fd)
+/* mkstemp makes files private: a new one gets the mode that open(2) would give,
+ * one in place of another that of the other. */
+static void set_mode(int fd, const char *path)
 {
-	mode_t mask = umask(0);
+	struct stat status;
+	mode_t mask;
 
+	if (stat(path, &status) == 0) {
+		fchmod(fd, status.st_mode & 07777);
+		return;
+	}
+	mask = umask(0);
 	umask(mask);
 	fchmod(fd, 0666 & ~mask);
 }
@@ -42,10 +54,12 @@ static int open_temporary(struct outfile *file)
 	}
 	fd = mkostemp(file->temporary, O_CLOEXEC);
 	if (fd >= 0) {
-		apply_umask(fd);
+		set_mode(fd, file->path);
 		file->stream = fdopen(fd, "w");
-		if (file->stream)
+		if (file->stream) {
+			setvbuf(file->stream, NULL, _IOFBF, BUFFER_SIZE);
 			return 0;
+		}
 	}
 	err = -errno;
 	if (fd >= 0) {

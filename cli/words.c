@@ -89,7 +89,7 @@ void describe_error(char *text, size_t size, int err,
 		snprintf(text, size,
 			 "%d is a thread, not a process; use -t for threads",
 			 (int)id);
-	else if (err == -EPERM)
+	else if (err == -EPERM && target != CPUCLOCK_SELF)
 		snprintf(text, size,
 			 "source %s cannot read a thread of another process; "
 			 "proc and schedstat can",

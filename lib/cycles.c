@@ -44,10 +44,10 @@ static atomic_int changes;
 bool cpuclock__cycles_usable(void)
 {
 	unsigned int eax, ebx, ecx, edx;
-	int mode;
+	int mode = PR_TSC_ENABLE;
 
 	/* A process can have made reading it a fault: prctl(2). */
-	if (prctl(PR_GET_TSC, &mode) == 0 && mode != PR_TSC_ENABLE)
+	if (prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode != PR_TSC_ENABLE)
 		return false;
 	return __get_cpuid(CPUID_POWER, &eax, &ebx, &ecx, &edx) &&
 	       edx & CPUID_INVARIANT_TSC;

@@ -2,6 +2,7 @@
 /* Which epoch this process uses. */
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "cycles.h"
@@ -72,10 +73,21 @@ static const struct cpuclock__verdict
 	no_rate = {-EAGAIN,
 		   "the rate of the cycle counter could not be measured"};
 
+/* What is carried forward must have been asked for once. */
+static bool can_ask_kernel(void)
+{
+	struct rusage usage;
+
+	return cpuclock__clock_gettime(CLOCK_THREAD_CPUTIME_ID) >= 0 &&
+	       cpuclock__getrusage(RUSAGE_THREAD, &usage) == 0;
+}
+
 const struct cpuclock__epoch *cpuclock__epoch_choose(void)
 {
-	static const struct cpuclock__verdict no_guard = {
-		-ENOSYS, "the kernel has no MADV_WIPEONFORK"};
+	static const struct cpuclock__verdict
+		no_guard = {-ENOSYS, "the kernel has no MADV_WIPEONFORK"},
+		refused = {-EPERM, "clock_gettime(2) or getrusage(2) is "
+				   "refused, by a seccomp filter perhaps"};
 	int idle = 0;
 
 	if (verdict)
@@ -86,6 +98,8 @@ const struct cpuclock__epoch *cpuclock__epoch_choose(void)
 			decide(NULL, &no_guard);
 	} else if (!cpuclock__cycles_usable()) {
 		decide(NULL, &no_counter);
+	} else if (!can_ask_kernel()) {
+		decide(NULL, &refused);
 	} else if (cpuclock__cycles_rate() != 0 &&
 		   atomic_compare_exchange_strong(&cpuclock__process->choosing,
 						  &idle, 1)) {

@@ -143,7 +143,7 @@ static bool take_option(int option, struct bench_options *options)
 	default:
 		options->outputs[option - OPTION_FORMAT] =
 			optarg ? optarg : "-";
-		return true;
+		return !optarg || *optarg;
 	}
 }
 

@@ -52,12 +52,15 @@ static bool cell_allocate(struct bench_cell *cell,
 	return true;
 }
 
-static void child(const struct bench *bench, struct bench_cell *cell)
+static void child(const struct bench *bench, struct bench_cell *cell,
+		  pid_t parent)
 {
 	struct sleeper *sleeper;
 	pid_t other_tid;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
 	if (signal(SIGINT, SIG_DFL) == SIG_IGN)
 		signal(SIGINT, SIG_IGN);
 	sleeper = sleeper_start(&other_tid);
@@ -72,16 +75,16 @@ static void child(const struct bench *bench, struct bench_cell *cell)
 
 static void run_fork(const struct bench *bench, struct bench_cell *cell)
 {
+	pid_t parent = getpid();
 	int status = 0;
-	pid_t pid;
+	pid_t pid = fork();
 
-	pid = fork();
 	if (pid < 0) {
 		cell->error = -errno;
 		return;
 	}
 	if (pid == 0)
-		child(bench, cell);
+		child(bench, cell, parent);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
 		/* Ctrl-C reaches the child by itself, a signal to this
 		 * process alone does not. */

@@ -117,8 +117,9 @@ bool tracepoints_work(const char **ret_why)
 	fd = tracepoint_open(tracefs, "raw_syscalls/sys_enter", 0);
 	close(tracefs);
 	if (fd < 0) {
-		*ret_why = "perf_event_open(2) of a tracepoint is refused: it "
-			   "needs root or CAP_PERFMON";
+		*ret_why =
+			"perf_event_open(2) of a tracepoint is refused: it "
+			"needs CAP_PERFMON, and no seccomp filter against it";
 		return false;
 	}
 	close(fd);

@@ -262,6 +262,24 @@ static void check_clockids(void)
 	CHECK(cpuclock_clockid_decode(CLOCK_MONOTONIC, &back) == -EINVAL);
 }
 
+static void check_span(void)
+{
+	struct cpuclock_span span;
+	struct cpuclock_span_times times;
+	int err = cpuclock_span_start(&span, NULL, 0);
+
+	if (err) {
+		CHECK(err < 0 && err == cpuclock_total());
+		return;
+	}
+	burn();
+	CHECK(cpuclock_span_pause(&span) == 0);
+	CHECK(cpuclock_span_resume(&span) == 0);
+	CHECK(cpuclock_span_read(&span, &times) == 0);
+	CHECK(cpuclock_span_stop(&span) > 0);
+	CHECK(cpuclock_span_stop(&span) == -EALREADY);
+}
+
 static void *wait_for_end(void *arg)
 {
 	struct others *others = arg;
@@ -333,6 +351,7 @@ int main(void)
 		check_source(&others, name);
 	check_best(&others);
 	check_clockids();
+	check_span();
 	check_refusals(end(&others));
 	check_calling_thread();
 	printf("cpuclock_total: %s\n",

@@ -1263,6 +1263,50 @@ static void handle_of_self_answers_for_the_thread_that_reads(void **state)
 	}
 }
 
+/*
+ * A sleep shorter than an answer may be carried forward. The work before it
+ * brings the answer back to the kernel's clock, and the look at that clock
+ * brings up to date what is read from /proc.
+ */
+static int count_billed_naps(const struct cpuclock *clock, int naps)
+{
+	int billed = 0;
+
+	while (naps--) {
+		int64_t before, after;
+
+		burn_user(1200000);
+		kernel_ns(CLOCK_THREAD_CPUTIME_ID);
+		before = read_clock(clock);
+		sleep_ns(400000);
+		after = read_clock(clock);
+		assert_true(before >= 0 && after >= 0);
+		billed += after - before > 300000;
+	}
+	return billed;
+}
+
+static void short_sleep_is_not_billed(void **state)
+{
+	const char *name;
+	size_t i;
+
+	(void)state;
+	for (i = 0; (name = cpuclock_source_at(i)); i++) {
+		struct cpuclock *clock = NULL;
+		int billed;
+
+		if (!gives(name, CPUCLOCK_SELF) ||
+		    open_clock(CPUCLOCK_SELF, 0, CPUCLOCK_TOTAL, name, &clock))
+			continue;
+		billed = count_billed_naps(clock, 50);
+		close_clock(clock);
+		/* A step of 10 ms may end, and an interrupt come, in some. */
+		if (billed > 15)
+			fail_msg("%s: %d of 50", name, billed);
+	}
+}
+
 /* ---- Ends, and what comes after ------------------------------------------ */
 
 /* Opens and reads each kind of each source of the process; all must do. */
@@ -1884,6 +1928,7 @@ int main(void)
 	ADD(closing_null_is_allowed);
 	ADD(source_of_the_calling_thread_is_named);
 	ADD(handle_of_self_answers_for_the_thread_that_reads);
+	ADD(short_sleep_is_not_billed);
 	ADD(zombie_is_readable_until_it_is_reaped);
 	ADD(process_whose_first_thread_has_ended_is_readable);
 	ADD(proc_takes_no_new_thread_for_the_old);
