@@ -401,6 +401,14 @@ static void update_share(struct thread *thread, int64_t kernel_user_ns,
 		0, SHARE_ONE);
 }
 
+/* The last answer was carried forward, for a window at most, from this. */
+static void keep_last_split(const struct thread *thread,
+			    struct cpuclock_times *times)
+{
+	cpuclock__split_keep(times, thread->last_split, thread->user_ns,
+			     thread->split_total_ns - thread->user_ns);
+}
+
 static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 {
 	struct reading reading = {0};
@@ -425,18 +433,24 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 		    max(thread->last_total_ns, nested_bound(thread))),
 		&reading.usage);
 	kernel_user_ns = times.user_ns;
-	cpuclock__split_keep(&times, thread->last_split,
-			     thread->split_total_ns);
-	cpuclock__split_keep(&times, nested, thread->nested_total_ns);
+	keep_last_split(thread, &times);
+	cpuclock__split_keep(&times, nested, kernel_user_ns,
+			     times.total_ns - kernel_user_ns);
 	/* Served; unless there is a newer one, which is for the next call. */
 	__atomic_compare_exchange_n(&thread->nested_split, &nested, 0, 0,
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 
 	update_share(thread, kernel_user_ns, &times);
+	/* A nested call would misread the old bound against a far newer split.
+	 */
+	if (times.total_ns - thread->split_total_ns > CPUCLOCK__NSEC_PER_SEC)
+		thread->last_split = 0;
+	atomic_signal_fence(memory_order_seq_cst);
 	thread->split_total_ns = times.total_ns;
 	thread->user_ns = times.user_ns;
 	thread->has_split = thread->cycles != 0;
 	thread->last_total_ns = times.total_ns;
+	atomic_signal_fence(memory_order_seq_cst);
 	thread->last_split = cpuclock__split_bound(&times);
 	*ret_times = times;
 	return 0;
@@ -518,9 +532,9 @@ static int nested_self(struct thread *thread, struct cpuclock_times *ret_times)
 			return err;
 		times = cpuclock__split(total_ns, &usage);
 		if (cpuclock__is_generation(thread->generation))
-			cpuclock__split_keep(&times, thread->last_split,
-					     thread->split_total_ns);
-		cpuclock__split_keep(&times, bound, thread->nested_total_ns);
+			keep_last_split(thread, &times);
+		cpuclock__split_keep(&times, bound, times.user_ns,
+				     times.system_ns);
 	} while (!__atomic_compare_exchange_n(
 		&thread->nested_split, &bound, cpuclock__split_bound(&times), 0,
 		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -572,6 +586,21 @@ static inline void end(struct thread *thread)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
+/*
+ * After nested calls. Their split is served at once: its bound, of which there
+ * are but low halves, would not be understood later.
+ */
+static int64_t serve_nested(struct thread *thread)
+{
+	struct cpuclock_times times;
+	int err;
+
+	if (thread->nested_split == 0)
+		return slow_total(thread);
+	err = slow_self(thread, &times);
+	return err ? err : times.total_ns;
+}
+
 int64_t cpuclock__fast_total(void)
 {
 	struct thread *thread = &self;
@@ -592,7 +621,7 @@ int64_t cpuclock__fast_total(void)
 	while (__builtin_expect(thread->nested != nested, 0)) {
 		nested = thread->nested;
 		begin(thread);
-		total_ns = slow_total(thread);
+		total_ns = serve_nested(thread);
 		end(thread);
 	}
 	return total_ns;

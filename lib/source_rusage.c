@@ -16,8 +16,10 @@
 #include "sys.h"
 
 static __thread struct {
-	uint64_t split;
-	int64_t total_ns; /* about when split was taken */
+	uint64_t bound;
+	/* The answer that it is of, or one of just before. */
+	int64_t user_ns;
+	int64_t system_ns;
 	uint64_t generation;
 } last __attribute__((tls_model("initial-exec")));
 
@@ -30,10 +32,10 @@ int cpuclock__rusage_self(struct cpuclock_times *ret_times)
 
 	/* What a child of fork has of its parent bounds nothing. */
 	if (last.generation != generation) {
-		last.split = 0;
+		last.bound = 0;
 		last.generation = generation;
 	}
-	bound = __atomic_load_n(&last.split, __ATOMIC_RELAXED);
+	bound = __atomic_load_n(&last.bound, __ATOMIC_RELAXED);
 	/* If a signal handler answered in between, its answer is the bound. */
 	do {
 		int64_t total_ns =
@@ -46,12 +48,14 @@ int cpuclock__rusage_self(struct cpuclock_times *ret_times)
 		if (err)
 			return err;
 		times = cpuclock__split(total_ns, &usage);
-		cpuclock__split_keep(&times, bound, last.total_ns);
+		cpuclock__split_keep(&times, bound, last.user_ns,
+				     last.system_ns);
 	} while (!__atomic_compare_exchange_n(
-		&last.split, &bound, cpuclock__split_bound(&times), 0,
+		&last.bound, &bound, cpuclock__split_bound(&times), 0,
 		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
 
-	last.total_ns = times.total_ns;
+	last.user_ns = times.user_ns;
+	last.system_ns = times.system_ns;
 	*ret_times = times;
 	return 0;
 }

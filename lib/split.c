@@ -2,11 +2,6 @@
 #include "split.h"
 #include "sys.h"
 
-/* The low halves tell apart what is within 4 s: no older than this, and no
- * further above what the kernel says than that. */
-#define MAX_AGE_NS (INT64_C(1) << 31)
-#define SLACK_NS   (INT64_C(1) << 30)
-
 static int64_t timeval_ns(const struct timeval *tv)
 {
 	return tv->tv_sec * CPUCLOCK__NSEC_PER_SEC + tv->tv_usec * 1000;
@@ -25,30 +20,23 @@ struct cpuclock_times cpuclock__split(int64_t total_ns,
 				       .system_ns = system_ns};
 }
 
-/* The last value whose low half this was, given about where it must lie. */
-static int64_t bound_near(int64_t time_ns, uint32_t low)
+/* The value with this low half that is nearest to another one. */
+static int64_t near(int64_t time_ns, uint32_t low)
 {
-	int64_t limit = time_ns + SLACK_NS;
-	int64_t bound = (limit & ~INT64_C(0xffffffff)) | low;
-
-	return bound > limit ? bound - (INT64_C(1) << 32) : bound;
+	return time_ns + (int32_t)(low - (uint32_t)time_ns);
 }
 
 void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound,
-			  int64_t bound_total_ns)
+			  int64_t about_user_ns, int64_t about_system_ns)
 {
-	int64_t user_min, system_min, system_ns;
-	int64_t age_ns = times->total_ns - bound_total_ns;
+	int64_t user_min = near(about_user_ns, (uint32_t)(bound >> 32));
+	int64_t system_min = near(about_system_ns, (uint32_t)bound);
 
-	if (bound == 0 || age_ns < 0 || age_ns > MAX_AGE_NS)
+	if (bound == 0)
 		return;
-	user_min = bound_near(times->user_ns, (uint32_t)(bound >> 32));
-	system_min = bound_near(times->system_ns, (uint32_t)bound);
-	system_ns = times->system_ns;
-	if (system_ns < system_min)
-		system_ns = system_min;
-	if (system_ns > times->total_ns - user_min)
-		system_ns = times->total_ns - user_min;
-	times->system_ns = system_ns;
-	times->user_ns = times->total_ns - system_ns;
+	if (times->system_ns < system_min)
+		times->system_ns = system_min;
+	if (times->system_ns > times->total_ns - user_min)
+		times->system_ns = times->total_ns - user_min;
+	times->user_ns = times->total_ns - times->system_ns;
 }

@@ -30,11 +30,11 @@ struct cpuclock_times cpuclock__split(int64_t total_ns,
 				      const struct rusage *usage);
 
 /*
- * Moves the split, not the total, so that neither part falls below the bound,
- * which this thread gave when its total was about bound_total_ns. Of one that
- * is 2 s old the low halves say nothing, and it is not needed any more.
+ * Moves the split, not the total, so that neither part falls below the bound.
+ * The bound is of this thread, and its parts within 2 s of those given: only
+ * their low halves are in it.
  */
 void cpuclock__split_keep(struct cpuclock_times *times, uint64_t bound,
-			  int64_t bound_total_ns);
+			  int64_t about_user_ns, int64_t about_system_ns);
 
 #endif
