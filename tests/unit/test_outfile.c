@@ -276,6 +276,29 @@ static void write_error_at_the_end_leaves_the_old_file(void **state)
 	assert_int_equal(count_entries(".", false), 1);
 }
 
+/* Memory or disk may have come free by the time that the rest is written. */
+static void write_error_in_the_middle_is_not_forgotten(void **state)
+{
+	const struct rlimit small = {4096, RLIM_INFINITY};
+	struct rlimit before;
+	struct outfile file;
+	int i;
+
+	(void)state;
+	make_file("out", "old");
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(outfile_open(&file, "out"), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (i = 0; i < 10000; i++)
+		fprintf(file.stream, "line %d\n", i);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	fputs("and the rest\n", file.stream);
+	assert_true(outfile_commit(&file) < 0);
+	assert_file("out", "old");
+	assert_int_equal(count_entries(".", false), 1);
+}
+
 static void full_device_is_an_error(void **state)
 {
 	struct stat st;
@@ -447,6 +470,7 @@ int main(void)
 		TEST(permissions_are_those_of_any_new_file),
 		TEST(write_error_leaves_the_old_file_and_nothing_new),
 		TEST(write_error_at_the_end_leaves_the_old_file),
+		TEST(write_error_in_the_middle_is_not_forgotten),
 		TEST(full_device_is_an_error),
 		TEST(pipe_is_written_directly),
 		TEST(abandoned_pipe_is_still_there),
