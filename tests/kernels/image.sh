@@ -15,7 +15,7 @@ tool() {
 # unit tests against libc and cmocka, of which there is no static one.
 build_guest() {
 	local arch=$1 dir=$KERNELS_DIR/$1
-	local options=(-Djson=disabled -Dtests=enabled)
+	local options=(-Djson=disabled)
 	if [ "$arch" = arm64 ]; then
 		printf "[properties]\nsys_root = '%s'\npkg_config_libdir = '%s'\n" \
 			"$dir/sysroot" \
@@ -78,20 +78,25 @@ add_program() {
 
 # pack ARCH: build-kernels/ARCH/initrd
 pack() {
-	local arch=$1 dir=$KERNELS_DIR/$1 name program args
+	local arch=$1 dir=$KERNELS_DIR/$1 name program args file
 	local root=$dir/root busybox=/bin/busybox
 	[ "$arch" = amd64 ] || busybox=$dir/sysroot/bin/busybox
 	rm -rf "$root"
-	mkdir -p "$root"/{bin,dev,etc,lib,proc,sys,tests,tmp}
+	mkdir -p "$root"/{bin,dev,etc,lib,proc,sys,tests,tmp,var/tmp}
 	ln -s lib "$root/lib64"
 	install -m 755 "$busybox" "$root/bin/busybox"
 	install -m 755 tests/kernels/init "$root/init"
 	add_program "$arch" "$root" "$dir/static/cli/cpuclock" bin/cpuclock
 	add_program "$arch" "$root" "$dir/static/tests/kernels/epochs" bin/epochs
-	# The unit tests look for their data where they were compiled.
+	# The unit tests look for their data, and for what they load, where they
+	# were compiled.
 	mkdir -p "$root$PWD/tests/fuzz"
 	cp -r tests/data "$root$PWD/tests"
 	cp -r tests/fuzz/corpus "$root$PWD/tests/fuzz"
+	while read -r file; do
+		add_program "$arch" "$root" "$file" "$file"
+	done < <(find "$dir/build"/{lib,tests} -path '*.p' -prune -o -type f -perm -u+x \
+		! -name 'test_*' -print)
 	# The loader's name is in each program, and differs from what it needs.
 	[ "$arch" = amd64 ] &&
 		install -m 755 /lib64/ld-linux-x86-64.so.2 "$root/lib"
@@ -104,6 +109,7 @@ pack() {
 		add_program "$arch" "$root" "$program" "tests/$name"
 		printf '%s %s\n' "$name" "$args"
 	done < <(guest_tests "$arch") >"$root/tests/list"
-	cp tests/kernels/skip "$root/tests/skip"
+	grep -q '^procparse ' "$root/tests/list" || die "no unit tests for $arch"
+	cp tests/kernels/{skip,slow} "$root/tests"
 	(cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1) >"$dir/initrd"
 }
