@@ -23,6 +23,9 @@
  * that is no anchor. */
 #define MAX_BRACKET_NS 10000
 
+/* Ages are counted in about milliseconds. */
+#define AGE_SHIFT 20
+
 /* A thread without an epoch that has a cost looks at its habits so often... */
 #define HABIT_READS 255
 
@@ -59,8 +62,9 @@ struct thread {
 	uint32_t switches;
 
 	/* From here on: what entering a process leaves alone. */
-	bool busy;	 /* within a call */
-	uint32_t nested; /* calls that came while busy */
+	bool busy;		   /* within a call */
+	uint32_t nested;	   /* calls that came while busy */
+	uint32_t nested_split_age; /* the total at that time, in 2^20 ns */
 
 	/* The highest answers of those calls in the process of this one. */
 	uint64_t nested_generation;
@@ -264,10 +268,15 @@ static int read_anchored(struct thread *thread,
 {
 	for (int tries = 0; tries < 2; tries++) {
 		bool goes_on = thread->cycles && *thread->word == thread->value;
-		uint64_t value =
-			goes_on ? thread->value : epoch->arm(thread->word);
+		uint64_t value = thread->value;
 		int err;
 
+		/* No old anchor may hold in an epoch that begins now. */
+		if (!goes_on) {
+			thread->cycles = 0;
+			atomic_signal_fence(memory_order_seq_cst);
+			value = epoch->arm(thread->word);
+		}
 		atomic_signal_fence(memory_order_seq_cst);
 		err = read_with_cycles(want_usage || goes_on, reading);
 		if (err)
@@ -342,6 +351,18 @@ static int64_t nested_bound(const struct thread *thread)
 }
 
 /*
+ * The total, about, when a nested call last split it. That of nested_total_ns
+ * is of the last nested call of any kind, and would make an old split look new.
+ */
+static int64_t nested_split_total(const struct thread *thread, int64_t total_ns)
+{
+	uint32_t units = (uint32_t)(total_ns >> AGE_SHIFT);
+	uint32_t age = units - thread->nested_split_age;
+
+	return total_ns - ((int64_t)age << AGE_SHIFT);
+}
+
+/*
  * A child of vfork(2) runs on this thread's memory. Its clock is behind: the
  * kernel's answer for one thread never falls. It gets that answer, and leaves
  * no trace.
@@ -396,8 +417,7 @@ static void update_share(struct thread *thread, int64_t kernel_user_ns,
 					       CPUCLOCK__WINDOW_NS);
 	thread->user_share = (uint32_t)clamp(
 		thread->kernel_share -
-			thread->user_ahead_ns *
-				(SHARE_ONE / CPUCLOCK__WINDOW_NS),
+			thread->user_ahead_ns * SHARE_ONE / CPUCLOCK__WINDOW_NS,
 		0, SHARE_ONE);
 }
 
@@ -427,7 +447,8 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 	kernel_user_ns = times.user_ns;
 	cpuclock__split_keep(&times, thread->last_split,
 			     thread->split_total_ns);
-	cpuclock__split_keep(&times, nested, thread->nested_total_ns);
+	cpuclock__split_keep(&times, nested,
+			     nested_split_total(thread, times.total_ns));
 	/* Served; unless there is a newer one, which is for the next call. */
 	__atomic_compare_exchange_n(&thread->nested_split, &nested, 0, 0,
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -520,7 +541,9 @@ static int nested_self(struct thread *thread, struct cpuclock_times *ret_times)
 		if (cpuclock__is_generation(thread->generation))
 			cpuclock__split_keep(&times, thread->last_split,
 					     thread->split_total_ns);
-		cpuclock__split_keep(&times, bound, thread->nested_total_ns);
+		cpuclock__split_keep(&times, bound,
+				     nested_split_total(thread, total_ns));
+		thread->nested_split_age = (uint32_t)(total_ns >> AGE_SHIFT);
 	} while (!__atomic_compare_exchange_n(
 		&thread->nested_split, &bound, cpuclock__split_bound(&times), 0,
 		__ATOMIC_RELAXED, __ATOMIC_RELAXED));
