@@ -23,6 +23,10 @@
  * that is no anchor. */
 #define MAX_BRACKET_NS 10000
 
+/* Ages are counted in about milliseconds; the most is 1 s. */
+#define AGE_SHIFT 20
+#define MAX_AGE	  1024
+
 /* A thread without an epoch that has a cost looks at its habits so often... */
 #define HABIT_READS 255
 
@@ -59,8 +63,9 @@ struct thread {
 	uint32_t switches;
 
 	/* From here on: what entering a process leaves alone. */
-	bool busy;	 /* within a call */
-	uint32_t nested; /* calls that came while busy */
+	bool busy;		   /* within a call */
+	uint32_t nested;	   /* calls that came while busy */
+	uint32_t nested_split_age; /* the total at that time, in 2^20 ns */
 
 	/* The highest answers of those calls in the process of this one. */
 	uint64_t nested_generation;
@@ -264,10 +269,15 @@ static int read_anchored(struct thread *thread,
 {
 	for (int tries = 0; tries < 2; tries++) {
 		bool goes_on = thread->cycles && *thread->word == thread->value;
-		uint64_t value =
-			goes_on ? thread->value : epoch->arm(thread->word);
+		uint64_t value = thread->value;
 		int err;
 
+		/* No old anchor may hold in an epoch that begins now. */
+		if (!goes_on) {
+			thread->cycles = 0;
+			atomic_signal_fence(memory_order_seq_cst);
+			value = epoch->arm(thread->word);
+		}
 		atomic_signal_fence(memory_order_seq_cst);
 		err = read_with_cycles(want_usage || goes_on, reading);
 		if (err)
@@ -342,6 +352,18 @@ static int64_t nested_bound(const struct thread *thread)
 }
 
 /*
+ * Of the split that a nested call left there are but low halves, which say
+ * nothing after 2 s. It is served before that, unless a handler jumped out of a
+ * call.
+ */
+static bool nested_split_is_fresh(const struct thread *thread, int64_t total_ns)
+{
+	uint32_t now = (uint32_t)(total_ns >> AGE_SHIFT);
+
+	return now - thread->nested_split_age <= MAX_AGE;
+}
+
+/*
  * A child of vfork(2) runs on this thread's memory. Its clock is behind: the
  * kernel's answer for one thread never falls. It gets that answer, and leaves
  * no trace.
@@ -396,8 +418,7 @@ static void update_share(struct thread *thread, int64_t kernel_user_ns,
 					       CPUCLOCK__WINDOW_NS);
 	thread->user_share = (uint32_t)clamp(
 		thread->kernel_share -
-			thread->user_ahead_ns *
-				(SHARE_ONE / CPUCLOCK__WINDOW_NS),
+			thread->user_ahead_ns * SHARE_ONE / CPUCLOCK__WINDOW_NS,
 		0, SHARE_ONE);
 }
 
@@ -434,8 +455,9 @@ static int slow_self(struct thread *thread, struct cpuclock_times *ret_times)
 		&reading.usage);
 	kernel_user_ns = times.user_ns;
 	keep_last_split(thread, &times);
-	cpuclock__split_keep(&times, nested, kernel_user_ns,
-			     times.total_ns - kernel_user_ns);
+	if (nested_split_is_fresh(thread, times.total_ns))
+		cpuclock__split_keep(&times, nested, kernel_user_ns,
+				     times.total_ns - kernel_user_ns);
 	/* Served; unless there is a newer one, which is for the next call. */
 	__atomic_compare_exchange_n(&thread->nested_split, &nested, 0, 0,
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -533,8 +555,10 @@ static int nested_self(struct thread *thread, struct cpuclock_times *ret_times)
 		times = cpuclock__split(total_ns, &usage);
 		if (cpuclock__is_generation(thread->generation))
 			keep_last_split(thread, &times);
-		cpuclock__split_keep(&times, bound, times.user_ns,
-				     times.system_ns);
+		if (nested_split_is_fresh(thread, total_ns))
+			cpuclock__split_keep(&times, bound, times.user_ns,
+					     times.system_ns);
+		thread->nested_split_age = (uint32_t)(total_ns >> AGE_SHIFT);
 	} while (!__atomic_compare_exchange_n(
 		&thread->nested_split, &bound, cpuclock__split_bound(&times), 0,
 		__ATOMIC_RELAXED, __ATOMIC_RELAXED));

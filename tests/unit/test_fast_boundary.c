@@ -9,6 +9,7 @@
  * is no switch and lets a perf epoch go on, or a tracer that stops it.
  */
 #include "fasttest.h"
+#include "forkguard.h"
 
 #include <pthread.h>
 #include <sys/ptrace.h>
@@ -71,6 +72,7 @@ struct pass {
 };
 
 static struct pass pass;
+static bool counter_lags;
 static enum action action;
 static unsigned char *breakpoint;
 static unsigned char replaced;
@@ -369,6 +371,16 @@ static void wait_for_child(void)
 	pass.child = 0;
 }
 
+/*
+ * What is carried forward is behind the kernel's clock from here to the next
+ * anchor: then what handlers are told by the kernel is a bound that counts.
+ */
+static void make_counter_lag(void)
+{
+	cpuclock__process->rate /= 2;
+	spin_us(300);
+}
+
 /* One call, at whose boundary something happens. */
 static void call_once(enum call call, uintptr_t place)
 {
@@ -413,6 +425,8 @@ static void run_pass(enum call call, enum state state, uintptr_t place,
 		/* That was a read: back to the state. */
 		prepare(state);
 	}
+	if (counter_lags)
+		make_counter_lag();
 	call_once(call, place);
 	if (pass.in_child && !was_child)
 		end_child();
@@ -471,8 +485,9 @@ static void visit_all(void **state, enum action what, enum call switched,
 
 	need_breakpoints(state);
 	action = what;
-	right = visit(CALL_TOTAL, HOLDS) & visit(CALL_SELF, HOLDS) &
-		visit(switched, SWITCHED);
+	right = visit(CALL_TOTAL, HOLDS);
+	right &= visit(CALL_SELF, HOLDS);
+	right &= visit(switched, SWITCHED);
 	if (expired)
 		right &= visit(!switched, EXPIRED);
 	assert_true(right);
@@ -482,6 +497,19 @@ static void visit_all(void **state, enum action what, enum call switched,
 static void handler_may_read(void **state)
 {
 	visit_all(state, READ, CALL_SELF, true);
+}
+
+static void handler_may_read_while_the_counter_lags(void **state)
+{
+	bool right;
+
+	need_breakpoints(state);
+	action = READ;
+	counter_lags = true;
+	right = visit(CALL_TOTAL, HOLDS);
+	right &= visit(CALL_SELF, HOLDS);
+	counter_lags = false;
+	assert_true(right);
 }
 
 static void handler_may_sleep(void **state)
@@ -617,8 +645,77 @@ static void handler_may_jump_out_of_a_read(void **state)
 {
 	need_breakpoints(state);
 	action = JUMP;
-	assert_true(jump_everywhere(CALL_TOTAL, HOLDS) &
-		    jump_everywhere(CALL_SELF, SWITCHED));
+	assert_true(jump_everywhere(CALL_TOTAL, HOLDS));
+	assert_true(jump_everywhere(CALL_SELF, SWITCHED));
+}
+
+/* ---- A handler's answer, long after
+ * ------------------------------------------ */
+
+/* In about the middle of the short way, where the thread is within a call. */
+#define MIDDLE 22
+
+static int64_t user_apart_ns(void)
+{
+	struct cpuclock_times times, kernels;
+
+	cpuclock_self(&times);
+	cpuclock__rusage_self(&kernels);
+	return llabs(times.user_ns - kernels.user_ns);
+}
+
+static int64_t worst_apart_ns;
+
+static void compare_at_breakpoint(int sig, siginfo_t *info, void *context)
+{
+	int64_t apart_ns;
+
+	(void)sig;
+	(void)info;
+	*breakpoint = replaced;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] =
+		(greg_t)(uintptr_t)breakpoint;
+	pass.reached = true;
+	apart_ns = user_apart_ns();
+	if (apart_ns > worst_apart_ns)
+		worst_apart_ns = apart_ns;
+}
+
+/*
+ * What a handler was told within a call is a bound for a while only: of it the
+ * low halves are kept, which repeat after 4 s.
+ */
+static void old_answer_of_a_handler_is_no_bound(void **state)
+{
+	int64_t until;
+
+	need_breakpoints(state);
+	if (*state != &cpuclock__epoch_rseq)
+		SKIP("as with rseq, and it takes 4 s");
+	list_places(CALL_TOTAL, HOLDS, &places);
+	assert_true(places.count > MIDDLE);
+	handle_trap(compare_at_breakpoint);
+	worst_apart_ns = 0;
+
+	pass.reached = false;
+	set_breakpoint(places.at[MIDDLE]);
+	cpuclock_total();
+	assert_true(pass.reached);
+
+	until = kernel_ns() + 3700000000;
+	while (kernel_ns() < until) {
+		int i;
+
+		/* In user mode, but for the anchors. */
+		for (i = 0; i < 1000000; i++)
+			cpuclock_total();
+	}
+	set_breakpoint(places.at[MIDDLE]);
+	cpuclock_total();
+	printf("# user at most %lld ns away from the kernel's\n",
+	       (long long)worst_apart_ns);
+	assert_true(worst_apart_ns <= 4 * WINDOW_NS);
+	assert_true(user_apart_ns() <= 4 * WINDOW_NS);
 }
 
 /* ---- Stopped by a tracer
@@ -781,6 +878,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #ifdef __x86_64__
 		FOR_EACH_EPOCH(handler_may_read),
+		FOR_EACH_EPOCH(handler_may_read_while_the_counter_lags),
 		FOR_EACH_EPOCH(handler_may_sleep),
 		FOR_EACH_EPOCH(handler_may_read_sleep_and_read),
 		FOR_EACH_EPOCH(handler_may_fork_and_the_child_read),
@@ -789,6 +887,7 @@ int main(void)
 		FOR_EACH_EPOCH(handler_may_read_within_the_first_read),
 		FOR_EACH_EPOCH(handler_may_fork_within_the_first_read),
 		FOR_EACH_EPOCH(handler_may_jump_out_of_a_read),
+		FOR_EACH_EPOCH(old_answer_of_a_handler_is_no_bound),
 		FOR_EACH_EPOCH(tracer_may_stop_a_read),
 #else
 		cmocka_unit_test(boundaries_are_known_for_x86_64_only),

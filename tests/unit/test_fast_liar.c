@@ -7,7 +7,9 @@
  */
 #include "fasttest.h"
 
+#include <linux/filter.h>
 #include <linux/rseq.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/rseq.h>
@@ -139,7 +141,8 @@ static void need_counter(void **state)
 	(void)state;
 	cpuclock__epoch_use(NULL);
 	if (!epoch_name())
-		SKIP("no epoch at all here: %s", cpuclock__epoch_verdict()->why);
+		SKIP("no epoch at all here: %s",
+		     cpuclock__epoch_verdict()->why);
 }
 
 static void epoch_that_never_changes_is_refused(void **state)
@@ -368,6 +371,64 @@ static void epoch_may_be_turned_off_while_threads_read(void **state)
 	}
 }
 
+/* ---- The clock refused from some time on
+ * --------------------------------------- */
+
+static bool refuse_clock_gettime(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {ARRAY_SIZE(filter), filter};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* A call that fails begins an epoch: the anchor before it must not hold in it.
+ */
+static int read_when_refused(void)
+{
+	int64_t before;
+	int i;
+
+	if (!gets_fast() || !refuse_clock_gettime())
+		return 77;
+	for (i = 0; i < 50; i++)
+		before = cpuclock_total();
+	sleep_us(300);
+	for (i = 0; i < 10; i++) {
+		int64_t now = cpuclock_total();
+
+		/* Less is a failure, as is due; more has the sleep in it. */
+		if (before >= 0 && now - before > 200000)
+			return 1;
+	}
+	return cpuclock_total() == -EPERM ? 0 : 2;
+}
+
+static void failed_read_makes_no_old_anchor_good(void **state)
+{
+	int status;
+	pid_t pid;
+
+	need_epoch(state);
+	if (UNDER_ASAN || UNDER_TSAN)
+		SKIP("the sanitizer needs the clock");
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		_exit(read_when_refused());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		SKIP("no seccomp filter may be set");
+	assert_int_equal(status, 0);
+}
+
 /* ---- Another user of rseq
  * -----------------------------------------------------
  */
@@ -444,6 +505,7 @@ int main(void)
 		FOR_EACH_EPOCH(
 			epoch_turned_off_within_a_read_leaves_its_answer_right),
 		FOR_EACH_EPOCH(epoch_may_be_turned_off_while_threads_read),
+		FOR_EACH_EPOCH(failed_read_makes_no_old_anchor_good),
 		FOR_EACH_EPOCH(other_user_of_rseq_does_no_harm),
 	};
 

@@ -158,7 +158,7 @@ static void read_of_a_pipe_is_not_billed(void **state)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sem_t lock_it, locked;
-static volatile long lock_us;
+static atomic_long lock_us;
 
 static void *hold_mutex(void *unused)
 {
@@ -205,7 +205,7 @@ static void wait_for_a_mutex_is_not_billed(void **state)
 
 static int fault_fd = -1;
 static char *fault_page;
-static volatile long fault_us;
+static atomic_long fault_us;
 static long page_size;
 
 static void *handle_faults_late(void *unused)
@@ -397,7 +397,7 @@ static void *hog_and_yield(void *unused)
 static void *hog_by_fits(void *unused)
 {
 	const struct sched_param param = {.sched_priority = 1};
-	bool *allowed = unused;
+	atomic_bool *allowed = unused;
 
 	run_on(hog_cpu);
 	*allowed =
@@ -426,7 +426,7 @@ static void read_for(const char *what, int64_t ns, unsigned int events)
 static void check_hog(void **state, const char *what, void *(*start)(void *),
 		      block_fn block)
 {
-	bool allowed = true;
+	atomic_bool allowed = true;
 	cpu_set_t before;
 	pthread_t thread;
 

@@ -434,7 +434,8 @@ static void static_program_has_an_epoch_too(void **state)
 	(void)state;
 	cpuclock__epoch_use(NULL);
 	if (!epoch_name())
-		SKIP("no epoch at all here: %s", cpuclock__epoch_verdict()->why);
+		SKIP("no epoch at all here: %s",
+		     cpuclock__epoch_verdict()->why);
 	result = run_static_program(true);
 	if (result == 78)
 		SKIP("no static program is built with a sanitizer");
