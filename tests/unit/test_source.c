@@ -406,21 +406,20 @@ static void start_subject(enum place place)
 	subject.near = ends[0];
 	subject.far = ends[1];
 	subject.tgid = getpid();
-	subject.running = true;
 	if (place == THREAD) {
 		assert_int_equal(
 			pthread_create(&subject.thread, NULL, serve, NULL), 0);
 	} else {
-		pid_t pid = fork();
-
-		if (!pid)
+		subject.pid = fork();
+		if (!subject.pid)
 			be_a_child(place);
-		assert_true(pid > 0);
+		assert_true(subject.pid > 0);
 		close(subject.far);
 		subject.far = -1;
-		subject.pid = pid;
-		subject.tgid = pid;
+		subject.tgid = subject.pid;
 	}
+	/* There is something to stop from here on. */
+	subject.running = true;
 	subject.tid = (pid_t)answer_of_subject();
 }
 
