@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Part of ./dev kernels: boots the guests by software emulation, and counts.
 
-BOOT_SECONDS=300
+BOOT_SECONDS=400
 slow=
 
 # boot ARCH KERNEL FIRST LOG: the guest's console goes to the log
@@ -11,12 +11,16 @@ boot() {
 	case $arch in
 	amd64)
 		# Emulation hands on the machine's own TSC, but says nothing of
-		# its rate being constant.
-		machine="qemu-system-x86_64 -accel tcg -cpu max,+invtsc,x-force-features=on"
+		# its rate being constant. The CPUs take turns in one thread:
+		# with two, one at times runs an int3 that the kernel, as it
+		# switched a static key (that of the first perf event), had
+		# already taken back, and panics.
+		machine="qemu-system-x86_64 -accel tcg,thread=single"
+		machine+=" -cpu max,+invtsc,x-force-features=on"
 		console="ttyS0 tsc=reliable"
 		;;
 	arm64)
-		machine="qemu-system-aarch64 -M virt -accel tcg -cpu max,pauth-impdef=on"
+		machine="qemu-system-aarch64 -M virt -accel tcg,thread=single -cpu max,pauth-impdef=on"
 		console=ttyAMA0
 		;;
 	esac
@@ -24,7 +28,7 @@ boot() {
 	timeout "$BOOT_SECONDS" $machine -m 512 -smp 2 -no-reboot -display none \
 		-monitor none -serial file:"$log" -nic none -kernel "$kernel" -initrd "$KERNELS_DIR/$arch/initrd" \
 		-append "console=$console quiet loglevel=1 panic=-1 FIRST=$first SLOW=$slow" \
-		</dev/null >&2
+		</dev/null 2> >(grep -v 'TCG doesn.t support.*invtsc' >&2)
 }
 
 # first_source RELEASE: rseq's words are no epoch since Linux 6.19, where only
@@ -43,16 +47,7 @@ first_source() {
 # and at last "= " and the cells of a table's row.
 digest() {
 	awk '
-		# The skip list comes first.
-		NR == FNR {
-			name = $1
-			sub(/^[^ ]+ /, "")
-			uncounted[name] = $0
-			next
-		}
 		function close_program() {
-			if (ignored)
-				status = 0 # says no more than that test did
 			if (!tap)
 				status ? failed++ : passed++
 			else if (status && !bad || planned != tap)
@@ -64,10 +59,8 @@ digest() {
 		}
 		/^@ begin / {
 			program = $3 " " $4
-			world = $3
-			unit = $4
 			text = ""
-			tap = bad = planned = ignored = 0
+			tap = bad = planned = 0
 			next
 		}
 		/^@ end / {
@@ -89,19 +82,6 @@ digest() {
 			skipped++
 			sub(/^ok [0-9]+ (- )?/, "")
 			print "# SKIP " program ": " $0
-			next
-		}
-		program && /^(not )?ok / {
-			name = $0
-			sub(/^(not )?ok [0-9]+ - /, "", name)
-			sub(/ .*/, "", name)
-			name = unit "/" name
-		}
-		program && /^(not )?ok / && name in uncounted {
-			tap++
-			skipped++
-			ignored += /^not/
-			print "# SKIP " world " " name ": " uncounted[name]
 			next
 		}
 		program && /^ok / { tap++; passed++ }
@@ -129,13 +109,12 @@ digest() {
 			      verdict["fast:rseq"] ? verdict["fast:rseq"] : "-",
 			      verdict["fast:perf"] ? verdict["fast:perf"] : "-",
 			      cap ? cap : "-", passed + 0, failed + 0, skipped + 0
-		}' tests/kernels/skip -
+		}'
 }
 
-# boot_all ARCH: adds its rows to the table
-table=
+# boot_all ARCH: one after the other, as each keeps one CPU of the machine busy
 boot_all() {
-	local arch=$1 series kernel release log row start tries p f s
+	local arch=$1 series kernel release log start tries
 	for series in $KERNEL_SERIES; do
 		kernel=$(kernel_file "$arch" "${series%:*}")
 		release=${kernel##*/vmlinuz-}
@@ -147,13 +126,26 @@ boot_all() {
 			if grep -q '^@ ' "$log"; then
 				break
 			fi
-			say "it stopped before its first program, try $tries of 3; its last lines:"
+			say "$release stopped before its first program, try $tries of 3:"
 			tail -n 3 "$log" >&2
 		done
+		echo "$((SECONDS - start))" >"$log.seconds"
+	done
+}
+
+# count_all ARCH: adds its rows to the table
+table=
+count_all() {
+	local arch=$1 series release log row p f s
+	for series in $KERNEL_SERIES; do
+		release=$(kernel_file "$arch" "${series%:*}")
+		release=${release##*/vmlinuz-}
+		log=$KERNELS_DIR/$arch/${series%:*}.log
+		say "$release said:"
 		tr -d '\r' <"$log" | digest >"$log.digest"
 		grep -v '^= ' "$log.digest" >&2 || true
 		row=$(sed -n 's/^= //p' "$log.digest")
-		table+="${release%-cloud-*} $arch $row $((SECONDS - start))s"$'\n'
+		table+="${release%-cloud-*} $arch $row $(<"$log.seconds")s"$'\n'
 		read -r _ _ _ _ p f s <<<"$row"
 		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	done
@@ -209,7 +201,12 @@ kernels() {
 	for arch in amd64 arm64; do
 		build_guest "$arch"
 		pack "$arch"
-		boot_all "$arch"
+	done
+	boot_all amd64 &
+	boot_all arm64 &
+	wait
+	for arch in amd64 arm64; do
+		count_all "$arch"
 	done
 	print_table
 }
