@@ -332,9 +332,9 @@ const struct cmd cmd_check = {
 	.summary = "try whether the fast clock tells the truth here",
 	.usage = "[--time=SECONDS] [--threads=N] [--json]\n"
 		 "Runs a mixed load, holds each answer of the clock without a "
-		 "system call against the\n"
-		 "kernel's, and exits with 1 if a promise was broken. Then "
-		 "tries "
+		 "system call\n"
+		 "against the kernel's, and exits with 1 if a promise was "
+		 "broken. Then tries\n"
 		 "how well user time is told.\n\n"
 		 "      --time=SECONDS  length of the load, default 6\n"
 		 "  -t, --threads=N     threads of the load, default two per "

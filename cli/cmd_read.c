@@ -215,11 +215,10 @@ const struct cmd cmd_read = {
 		"  -t, --tid=TID      thread, of any process\n"
 		"  -k, --kind=KIND    total (default), user, system, ticks\n"
 		"  -s, --source=NAME  best (default), fast, taskclock, self, "
-		"posix, "
-		"rusage,\n"
-		"                     schedstat, proc; also by the "
-		"environment, "
-		"CPUCLOCK_SOURCE=NAME\n"
+		"posix, rusage,\n"
+		"                     schedstat, proc; or by the environment, "
+		"as\n"
+		"                     CPUCLOCK_SOURCE=NAME\n"
 		"      --json         print JSON\n"
 		"  -h, --help         print this help\n",
 	.run = run,

@@ -86,9 +86,11 @@ void info_print_json(const struct info *info)
 	json_string(&json, "rseq", info->rseq.text);
 	json_sources(&json);
 	json_begin_object(&json, "in_use");
-	json_string(&json, "total", cpuclock_self_source());
+	json_string(&json, "total",
+		    cpuclock_total() < 0 ? NULL : cpuclock_self_source());
 	json_string(&json, "user",
-		    strcmp(cpuclock_self_source(), "self") == 0
+		    cpuclock_user() < 0 ? NULL
+		    : strcmp(cpuclock_self_source(), "self") == 0
 			    ? "rusage"
 			    : cpuclock_self_source());
 	json_end_object(&json);

@@ -162,6 +162,8 @@ static const char *self_source_of_split(void)
 {
 	const char *source = cpuclock_self_source();
 
+	if (cpuclock_user() < 0)
+		return "none";
 	return strcmp(source, "self") == 0 ? "rusage" : source;
 }
 
@@ -171,7 +173,7 @@ static void print_in_use(void)
 	struct cpuclock_source_info source;
 
 	printf("  cpuclock_total()                     %s\n",
-	       cpuclock_self_source());
+	       cpuclock_total() < 0 ? "none" : cpuclock_self_source());
 	printf("  cpuclock_user(), _system(), _self()  %s\n",
 	       self_source_of_split());
 	printf("  another thread of the process        %s; user and system: "

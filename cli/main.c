@@ -171,6 +171,7 @@ static void occupy_standard_descriptors(void)
 
 int main(int argc, char **argv)
 {
+	static char buffer[1 << 20];
 	bool failed;
 	int status;
 
@@ -178,7 +179,7 @@ int main(int argc, char **argv)
 	/* A reader that went away is a write error like a full disk. */
 	signal(SIGPIPE, SIG_IGN);
 	/* All is written at the end, where the errno is not lost. */
-	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 
 	status = run(argc, argv);
 	/* The errno of a write that failed earlier is lost. */

@@ -16,15 +16,23 @@ static bool is_device(const char *path)
 	       strncmp(path, "/proc/", 6) == 0;
 }
 
-/* So large that all is written at the end, where the errno is not lost. */
+/* So large that all is written at the end, where the errno is not lost. Without
+ * memory for it, it is. */
 #define BUFFER_SIZE (16 << 20)
+
+static void set_buffer(struct outfile *file)
+{
+	file->buffer = malloc(BUFFER_SIZE);
+	if (file->buffer)
+		setvbuf(file->stream, file->buffer, _IOFBF, BUFFER_SIZE);
+}
 
 static int open_directly(struct outfile *file)
 {
 	file->stream = fopen(file->path, "we");
 	if (!file->stream)
 		return -errno;
-	setvbuf(file->stream, NULL, _IOFBF, BUFFER_SIZE);
+	set_buffer(file);
 	return 0;
 }
 
@@ -57,7 +65,7 @@ static int open_temporary(struct outfile *file)
 		set_mode(fd, file->path);
 		file->stream = fdopen(fd, "w");
 		if (file->stream) {
-			setvbuf(file->stream, NULL, _IOFBF, BUFFER_SIZE);
+			set_buffer(file);
 			return 0;
 		}
 	}
@@ -71,6 +79,7 @@ static int open_temporary(struct outfile *file)
 
 static void release(struct outfile *file)
 {
+	free(file->buffer);
 	free(file->temporary);
 	free(file->path);
 	*file = (struct outfile){0};

@@ -13,6 +13,7 @@ struct outfile {
 	FILE *stream;
 	char *path;	 /* of the file itself, behind links */
 	char *temporary; /* NULL if written directly */
+	char *buffer;
 };
 
 /* 0, or -errno; creates the temporary file, so that a folder that cannot be

@@ -77,7 +77,9 @@ void describe_error(char *text, size_t size, int err,
 	struct cpuclock_source_info info;
 
 	if (find_unavailable(source, target, kind, &info))
-		snprintf(text, size, "source %s does not work here: %s",
+		snprintf(text, size, "%s%s%s does not work here: %s",
+			 source ? "source " : kind_words[kind],
+			 source ? "" : " needs a source that works; ",
 			 info.name, info.why);
 	else if (err == -ESRCH)
 		snprintf(text, size, "%s %d does not exist or has ended", what,

@@ -152,7 +152,7 @@ static void write_raw(struct json *json, const struct bench *bench,
 static void write_secondary(struct json *json, const char *key, double value,
 			    const char *unit)
 {
-	if (value < 0 || isnan(value))
+	if (value < 0)
 		return;
 	json_begin_object(json, key);
 	write_score(json, value, NAN);
@@ -201,7 +201,8 @@ static bool write_cell(struct json *json, const struct bench *bench,
 	json_end_object(json);
 
 	json_begin_object(json, "secondaryMetrics");
-	write_secondary(json, "cpuTime", summary.cpu_ns, "ns/op");
+	if (cell->mode == BENCH_AVGT)
+		write_secondary(json, "cpuTime", summary.cpu_ns, "ns/op");
 	write_secondary(json, "involuntarySwitches",
 			(double)summary.involuntary_switches, "counts");
 	write_secondary(json, "preempted", summary.preempted, "flag");

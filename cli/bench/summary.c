@@ -135,10 +135,11 @@ void bench_summarize(const struct bench_cell *cell,
 	summary.error_ns =
 		summary.stats.count > 1 ? stats_error(&summary.stats) : NAN;
 	/* Between samples the CPU works for the timer and the histogram. */
-	summary.cpu_ns = cell->mode == BENCH_AVGT
+	summary.cpu_ns = cell->mode == BENCH_AVGT && cpu_ns > 0
 				 ? (double)cpu_ns / (double)summary.calls
 				 : NAN;
-	summary.preempted = (double)wall_ns > PREEMPTED_RATIO * (double)cpu_ns;
+	summary.preempted = cpu_ns > 0 &&
+			    (double)wall_ns > PREEMPTED_RATIO * (double)cpu_ns;
 	*ret_summary = summary;
 }
 
