@@ -46,8 +46,8 @@ void cpuclock__perf_page_close(struct perf_event_mmap_page *page)
 
 void cpuclock__perf_page_stand_in(struct perf_event_mmap_page *page)
 {
-	mmap(page, page_size(), PROT_READ,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	(void)mmap(page, page_size(), PROT_READ,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
 const struct cpuclock__verdict *cpuclock__perf_page_verdict(int error)
