@@ -292,6 +292,7 @@ static void write_error_in_the_middle_is_not_forgotten(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	for (i = 0; i < 10000; i++)
 		fprintf(file.stream, "line %d\n", i);
+	fflush(file.stream);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	fputs("and the rest\n", file.stream);
 	assert_true(outfile_commit(&file) < 0);
