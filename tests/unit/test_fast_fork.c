@@ -81,9 +81,9 @@ static void check_parent(void)
 		if (i % 4 == 3)
 			sleep_us(100);
 	}
-	if (!errors_are_noise(&errors, 20))
+	if (!errors_are_noise(&errors, 200))
 		report_errors("parent", &errors);
-	assert_true(errors_are_noise(&errors, 20));
+	assert_true(errors_are_noise(&errors, 200));
 }
 
 /* ---- Copies of the process
