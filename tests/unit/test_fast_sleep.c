@@ -567,6 +567,7 @@ static void end_reader(const char *what, pid_t pid, struct shared *shared,
 	assert_int_equal(status, 0);
 	report_errors(what, &shared->errors);
 	assert_false(shared->slow);
+	(void)events;
 	assert_true(errors_are_noise(&shared->errors, shared->errors.count));
 	munmap(shared, sizeof(*shared));
 }
