@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -224,6 +225,8 @@ enum verb {
 	SLEEP,	     /* for ns */
 	SPIN,	     /* until the next order */
 	LOOK,	     /* say what the kernel's clock gives */
+	LOOK_AT,     /* say what getrusage(2) gives for a kind */
+	COUNT_TICKS, /* say how much the kernel has sampled, in ns */
 	OPEN,	     /* as in plan */
 	READ,	     /* a kind */
 	WATCH,
@@ -303,6 +306,26 @@ static clockid_t own_clock(const struct whose *whose)
 						 : CLOCK_THREAD_CPUTIME_ID;
 }
 
+/* The kernel's own split, brought up to date. */
+static int64_t own_usage(const struct whose *whose, enum cpuclock_kind kind)
+{
+	bool process = whose->target == CPUCLOCK_PROCESS;
+	const struct timeval *time;
+	struct rusage usage;
+
+	kernel_ns(own_clock(whose));
+	if (getrusage(process ? RUSAGE_SELF : RUSAGE_THREAD, &usage))
+		return -errno;
+	time = kind == CPUCLOCK_USER ? &usage.ru_utime : &usage.ru_stime;
+	return time->tv_sec * NS_PER_S + time->tv_usec * 1000;
+}
+
+/* CPUCLOCK_PROF of the caller: its process's, or its thread's. */
+static clockid_t sampled_clock(const struct whose *whose)
+{
+	return whose->target == CPUCLOCK_PROCESS ? -8 : -4;
+}
+
 static int64_t obey(const struct order *order)
 {
 	const struct plan *plan = order->plan;
@@ -321,6 +344,10 @@ static int64_t obey(const struct order *order)
 		return 0;
 	case LOOK:
 		return kernel_ns(own_clock(plan->whose));
+	case LOOK_AT:
+		return own_usage(plan->whose, order->number);
+	case COUNT_TICKS:
+		return kernel_ns(sampled_clock(plan->whose));
 	case OPEN:
 		return reader_open(&subject.reader, plan->whose->target,
 				   target_id(plan->whose), plan->source.kinds,
@@ -568,25 +595,49 @@ static void assert_total_grew(const struct plan *plan,
 }
 
 /*
- * The wrong part, in words; NULL if the work is in the part where it was. The
- * error of sampling is half a tick times the square root of the ticks, of which
- * there are 10 to 100; and some must be left for a busy machine.
+ * The kernel's own split may move by much with one more sample: asked before
+ * and after, until it stood still.
  */
-static const char *wrong_part(const struct plan *plan,
-			      const struct growth *growth, int64_t work,
-			      enum cpuclock_kind where,
-			      enum cpuclock_kind other)
+static void assert_part_is_the_kernels(const struct plan *plan, unsigned kind)
 {
-	int64_t slack = slack_ns(plan->source.name, where) + 5 * tick_ns();
+	int64_t slack = slack_ns(plan->source.name, kind);
+	int64_t before, ns, after;
+	int i;
 
-	if (slack > work / 2)
-		slack = work / 2;
-	if (plan->source.kinds & 1U << where &&
-	    growth->ns[where] < work - slack)
-		return kind_words[where];
-	if (plan->source.kinds & 1U << other && growth->ns[other] > work / 2)
-		return kind_words[other];
-	return NULL;
+	for (i = 0; i < 20; i++) {
+		before = tell(LOOK_AT, kind, plan);
+		ns = read_kind(plan, kind);
+		after = tell(LOOK_AT, kind, plan);
+		if (after - before < NS_PER_MS)
+			break;
+	}
+	if (ns >= before - slack && ns <= after + slack)
+		return;
+	print_error("%s is %lld ns, and by getrusage(2) %lld to %lld\n",
+		    kind_words[kind], (long long)ns, (long long)before,
+		    (long long)after);
+	fail();
+}
+
+static void assert_split_is_the_kernels(const struct plan *plan)
+{
+	unsigned int kind;
+
+	for (kind = CPUCLOCK_USER; kind <= CPUCLOCK_SYSTEM; kind++) {
+		if (plan->source.kinds & 1U << kind)
+			assert_part_is_the_kernels(plan, kind);
+	}
+}
+
+/* Is most of the work in the part where it was? */
+static bool is_split_right(const struct plan *plan, const struct growth *growth,
+			   int64_t work, enum cpuclock_kind where,
+			   enum cpuclock_kind other)
+{
+	if (plan->source.kinds & 1U << where && growth->ns[where] < work / 2)
+		return false;
+	return !(plan->source.kinds & 1U << other) ||
+	       growth->ns[other] <= work / 2;
 }
 
 static void assert_sleep_is_not_billed(const struct plan *plan)
@@ -616,39 +667,58 @@ static void assert_ticks_grow(const struct plan *plan)
 	fail_msg("50 ticks of work, and not one counted");
 }
 
+/* 100 ms in user mode, 50 ms of sleep, 100 ms in the kernel. */
+static bool try_to_bill(const struct plan *plan)
+{
+	const int64_t work = 100 * NS_PER_MS;
+	struct growth growth;
+	bool right;
+
+	growth = grow(plan, BURN_USER, work);
+	assert_total_grew(plan, &growth, work);
+	assert_split_is_the_kernels(plan);
+	right = is_split_right(plan, &growth, work, CPUCLOCK_USER,
+			       CPUCLOCK_SYSTEM);
+	assert_sleep_is_not_billed(plan);
+	growth = grow(plan, BURN_KERNEL, work);
+	assert_total_grew(plan, &growth, work);
+	assert_split_is_the_kernels(plan);
+	return right && is_split_right(plan, &growth, work, CPUCLOCK_SYSTEM,
+				       CPUCLOCK_USER);
+}
+
 /*
- * The split is an estimate out of samples. A subject without a past, that
- * does one thing only, leaves it little to be wrong about; yet on a busy
- * machine some tries may go astray.
+ * The split is the kernel's at all times; but the kernel estimates it out of
+ * samples, of which it takes few or none where CPUs are contended or stolen by
+ * a hypervisor. It is held against the work where there were enough.
  */
 static void bills_work_and_no_sleep(void **state)
 {
-	const int64_t work = 100 * NS_PER_MS;
+	const int64_t enough = 150 * NS_PER_MS;
 	const struct plan *plan = *state;
-	const char *wrong = NULL;
-	struct growth growth;
+	bool right = false;
+	int64_t sampled = 0;
 	int try;
 
-	for (try = 0; try < 4; try++) {
-		start(plan);
-		growth = grow(plan, BURN_USER, work);
-		assert_total_grew(plan, &growth, work);
-		wrong = wrong_part(plan, &growth, work, CPUCLOCK_USER,
-				   CPUCLOCK_SYSTEM);
-		assert_sleep_is_not_billed(plan);
-		growth = grow(plan, BURN_KERNEL, work);
-		assert_total_grew(plan, &growth, work);
-		if (!wrong)
-			wrong = wrong_part(plan, &growth, work, CPUCLOCK_SYSTEM,
-					   CPUCLOCK_USER);
-		if (!wrong)
-			break;
-		print_message("# try %d, %s of %s: %s is wrong\n", try + 1,
-			      plan->source.name, plan->whose->words, wrong);
+	for (try = 0; try < 4 && !right; try++) {
 		teardown(state);
+		start(plan);
+		sampled = -tell(COUNT_TICKS, 0, plan);
+		right = try_to_bill(plan);
+		sampled += tell(COUNT_TICKS, 0, plan);
+		if (!right)
+			print_message("# try %d: %s of %s, of 200 ms %lld ms "
+				      "sampled\n",
+				      try + 1, plan->source.name,
+				      plan->whose->words,
+				      (long long)(sampled / NS_PER_MS));
 	}
-	assert_null(wrong);
 	assert_ticks_grow(plan);
+	if (!right && sampled < enough)
+		skip_because("the kernel sampled %lld ms of 200, and its split "
+			     "is wrong",
+			     (long long)(sampled / NS_PER_MS));
+	assert_true(right);
 }
 
 /*
@@ -1247,7 +1317,9 @@ static void handle_of_self_answers_for_the_thread_that_reads(void **state)
 			assert_int_equal(open_clock(CPUCLOCK_SELF, 0, kind,
 						    name, &clock),
 					 0);
-			assert_true(read_clock(clock) >= 50 * NS_PER_MS);
+			/* The kernel may have taken few samples of the parts */
+			assert_true(kind != CPUCLOCK_TOTAL ||
+				    read_clock(clock) >= 150 * NS_PER_MS);
 			borrowed.clock = clock;
 			assert_int_equal(pthread_create(&thread, NULL,
 							read_borrowed,
