@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleep is never billed, by whatever way the thread leaves its CPU: research
- * notes call it promise 2 of the fast source. What matters are short blocks, as
- * an anchor is carried forward for 1 ms only: a long one would hide a lie.
+ * Sleep is never billed, by whatever way the thread leaves its CPU. What matters
+ * are short blocks, as an anchor is carried forward for 1 ms only: a long one
+ * would hide a lie.
  *
  * Public reports: scylladb/seastar #416 and #1521, cockroachdb/cockroach
  * #95529, google/benchmark #96 (negative or backward values); google/tcmalloc
@@ -51,6 +51,8 @@ static void check_blocks(const char *what, block_fn block, long us,
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
+		long before;
+
 		read_often(8);
 		kernel = kernel_ns();
 		fast_ns = cpuclock_total();
@@ -58,8 +60,11 @@ static void check_blocks(const char *what, block_fn block, long us,
 			kernel_before = kernel;
 			before_ns = fast_ns;
 		}
+		before = voluntary_switches();
 		block(us);
-		take_error(&errors);
+		/* A hypervisor may have served it before the thread slept. */
+		if (voluntary_switches() != before)
+			take_error(&errors);
 	}
 	kernel = kernel_ns() - kernel_before;
 	fast_ns = cpuclock_total() - before_ns;
