@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The platform threads of the JVM by their Java id, and their CPU time by the
+ * kernel's clock ids. Everything here is lock-free; an id that is not found
+ * says nothing of the thread.
+ */
+#ifndef AGENT_THREADS_H
+#define AGENT_THREADS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What a read did not find out: the JVM is to be asked. */
+#define THREADS_MISS (-1)
+
+/* A thread that begins, called by itself. */
+void threads_add(int64_t id, pid_t tid);
+
+/* One that was there before the agent; its user time goes on from user_ns. */
+void threads_add_older(int64_t id, pid_t tid, int64_t user_ns);
+
+/* A thread that is about to end. */
+void threads_remove(int64_t id);
+
+/*
+ * After a restore from a checkpoint TIDs can be others': in a JVM that can be
+ * restored (CRaC), the check, before a read, forgets all threads then.
+ * Elsewhere it costs nothing.
+ */
+void threads_expect_restore(void);
+void threads_check_restore(void);
+
+/*
+ * In nanoseconds, or THREADS_MISS. User time is the kernel's estimate out of
+ * its samples, scaled to the exact total; it never decreases. Ticks are those
+ * samples as they are.
+ */
+int64_t threads_total(int64_t id);
+int64_t threads_user(int64_t id);
+int64_t threads_ticks(int64_t id);
+
+/* The thread's id in the kernel, or 0. */
+pid_t threads_tid(int64_t id);
+
+#endif
