@@ -156,14 +156,14 @@ static void prepare(JNIEnv *jni, bool reported)
 {
 	int older;
 
-	if (!java_thread_find(jni)) {
+	if (!java_thread_find(jvmti, jni)) {
 		SAY_VERBOSE("other threads are left to the JVM: "
 			    "java.lang.Thread is not the known one");
 		return;
 	}
 	if (vmstructs_symbol("JVM_Checkpoint"))
 		threads_expect_restore();
-	older = older_threads_add(jvmti, jni, reported);
+	older = older_threads_add(jni, reported);
 	if (older < 0)
 		SAY_VERBOSE("threads older than the agent are left to the JVM: "
 			    "it does not say where it keeps their ids");

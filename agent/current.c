@@ -5,6 +5,7 @@
 
 #include "cpuclock.h"
 #include "current.h"
+#include "threads.h"
 
 /*
  * NULL for the calls without a handle, which are the fastest. Handles of an
@@ -21,14 +22,29 @@ int64_t current_total(void)
 {
 	const struct cpuclock *clock = load(&total_clock);
 
-	return clock ? cpuclock_read(clock) : cpuclock_total();
+	int64_t total_ns;
+
+	if (clock)
+		return cpuclock_read(clock);
+	total_ns = cpuclock_total();
+	threads_publish(total_ns, 0);
+	return total_ns;
 }
 
 int64_t current_user(void)
 {
 	const struct cpuclock *clock = load(&user_clock);
 
-	return clock ? cpuclock_read(clock) : cpuclock_user();
+	struct cpuclock_times times;
+	int err;
+
+	if (clock)
+		return cpuclock_read(clock);
+	err = cpuclock_self(&times);
+	if (err)
+		return err;
+	threads_publish(times.total_ns, times.user_ns);
+	return times.user_ns;
 }
 
 static bool gives(const struct cpuclock_source_info *info,

@@ -2,11 +2,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "current.h"
 #include "natives.h"
+#include "older.h"
 #include "threads.h"
 
 typedef jlong(JNICALL *one_fn)(JNIEnv *, jclass, jlong);
@@ -76,16 +75,32 @@ static int64_t read_other(const struct way *way, int64_t id)
 	return ns;
 }
 
+/* The Java id of the calling thread; -1 if that is not known. */
+static int64_t caller_id(JNIEnv *env)
+{
+	int64_t id = threads_caller();
+
+	if (id == 0) {
+		id = java_caller_id(env);
+		threads_set_caller(id ? id : -1);
+	}
+	return id;
+}
+
 /* Of the calling thread if the id is 0. */
 static jlong one(JNIEnv *env, jclass class, jlong id, const struct way *way)
 {
 	int64_t ns = -1;
 
-	if (answers() && id == 0) {
-		ns = read_caller(way);
-	} else if (answers()) {
-		threads_check_restore();
-		ns = read_other(way, id);
+	if (answers()) {
+		int64_t caller = caller_id(env);
+
+		if (id == 0 || id == caller) {
+			ns = read_caller(way);
+		} else {
+			threads_check_restore();
+			ns = read_other(way, id);
+		}
 	}
 	return ns >= 0 ? ns : ask_jvm(env, class, id, way->one);
 }
@@ -104,9 +119,10 @@ static jlong JNICALL user_one(JNIEnv *env, jclass class, jlong id)
 #define CHUNK 256
 
 struct chunk {
-	jsize n;
+	jsize n, n_missed;
 	jlong ids[CHUNK];
 	jlong times[CHUNK];
+	jsize missed[CHUNK]; /* places of those that the JVM is asked for */
 };
 
 static void pass_on(JNIEnv *env, jclass class, jlongArray ids, jlongArray times,
@@ -117,101 +133,119 @@ static void pass_on(JNIEnv *env, jclass class, jlongArray ids, jlongArray times,
 	original(env, class, ids, times);
 }
 
-/* Fills in, of the chunk, what is less than 0. False: an exception is thrown.
+/* What the JVM does not know either it leaves as it was. False: it has thrown.
  */
-static bool ask_jvm_for_rest(JNIEnv *env, jclass class, struct chunk *chunk,
-			     jsize n, const struct way *way)
+static bool ask_jvm_for_missed(JNIEnv *env, jclass class, struct chunk *chunk,
+			       const struct way *way)
 {
+	jsize i, n = chunk->n_missed;
 	jlongArray ids = (*env)->NewLongArray(env, n);
 	jlongArray times = ids ? (*env)->NewLongArray(env, n) : NULL;
-	struct chunk rest = {.n = 0};
-	jsize i;
+	jlong *place;
 
 	if (!times)
 		return false;
-	for (i = 0; i < chunk->n; i++) {
-		if (chunk->times[i] < 0) {
-			rest.times[rest.n] = -1;
-			rest.ids[rest.n++] = chunk->ids[i];
-		}
+	for (i = 0; i < n; i++) {
+		place = &chunk->ids[chunk->missed[i]];
+		(*env)->SetLongArrayRegion(env, ids, i, 1, place);
+		place = &chunk->times[chunk->missed[i]];
+		(*env)->SetLongArrayRegion(env, times, i, 1, place);
 	}
-	(*env)->SetLongArrayRegion(env, ids, 0, n, rest.ids);
-	(*env)->SetLongArrayRegion(env, times, 0, n, rest.times);
 	pass_on(env, class, ids, times, way);
 	count(&counts.passed_on, (unsigned long)n);
 	if ((*env)->ExceptionCheck(env))
 		return false;
-	(*env)->GetLongArrayRegion(env, times, 0, n, rest.times);
-	for (i = rest.n = 0; i < chunk->n; i++) {
-		if (chunk->times[i] < 0)
-			chunk->times[i] = rest.times[rest.n++];
+	for (i = 0; i < n; i++) {
+		place = &chunk->times[chunk->missed[i]];
+		(*env)->GetLongArrayRegion(env, times, i, 1, place);
 	}
 	(*env)->DeleteLocalRef(env, ids);
 	(*env)->DeleteLocalRef(env, times);
 	return true;
 }
 
-/* The number of those that the JVM is to be asked for; -1 if an id is none. */
-static jsize read_chunk(struct chunk *chunk, pid_t caller,
-			const struct way *way)
+static void read_chunk(struct chunk *chunk, int64_t caller,
+		       const struct way *way)
 {
-	jsize missed = 0;
-
+	chunk->n_missed = 0;
 	for (jsize i = 0; i < chunk->n; i++) {
 		jlong id = chunk->ids[i];
+		int64_t ns =
+			id == caller ? read_caller(way) : read_other(way, id);
 
-		if (id <= 0)
-			return -1;
-		chunk->times[i] = threads_tid(id) == caller
-					  ? read_caller(way)
-					  : read_other(way, id);
-		missed += chunk->times[i] < 0;
+		if (ns >= 0)
+			chunk->times[i] = ns;
+		else
+			chunk->missed[chunk->n_missed++] = i;
 	}
-	return missed;
 }
 
-/* False if the JVM is to answer it all: for a mistake it throws. */
-static bool read_many(JNIEnv *env, jclass class, jlongArray ids,
-		      jlongArray times, const struct way *way)
+/* The ids from there on, as many as there is place for. */
+static void get_ids(JNIEnv *env, jlongArray ids, jsize from, jsize length,
+		    struct chunk *ret_chunk)
 {
-	jsize length, missed;
-	struct chunk chunk;
-	pid_t caller;
+	jsize n = length - from < CHUNK ? length - from : CHUNK;
 
-	if (!answers() || !ids || !times)
+	ret_chunk->n = n;
+	(*env)->GetLongArrayRegion(env, ids, from, n, ret_chunk->ids);
+}
+
+/* For a mistake the JVM throws, and has written nothing then. */
+static bool are_valid(JNIEnv *env, jlongArray ids, jlongArray times,
+		      struct chunk *chunk)
+{
+	jsize length;
+
+	if (!ids || !times)
 		return false;
 	length = (*env)->GetArrayLength(env, ids);
-	if (length != (*env)->GetArrayLength(env, times))
-		return false;
+	for (jsize from = 0; from < length; from += chunk->n) {
+		get_ids(env, ids, from, length, chunk);
+		for (jsize i = 0; i < chunk->n; i++) {
+			if (chunk->ids[i] <= 0)
+				return false;
+		}
+	}
+	return length == (*env)->GetArrayLength(env, times);
+}
+
+static void many(JNIEnv *env, jclass class, jlongArray ids, jlongArray times,
+		 const struct way *way)
+{
+	struct chunk chunk;
+	int64_t caller;
+	jsize length;
+
+	if (!answers() || !are_valid(env, ids, times, &chunk)) {
+		pass_on(env, class, ids, times, way);
+		return;
+	}
 	threads_check_restore();
-	caller = (pid_t)syscall(SYS_gettid);
-	for (jsize done = 0; done < length; done += chunk.n) {
-		chunk.n = length - done < CHUNK ? length - done : CHUNK;
-		(*env)->GetLongArrayRegion(env, ids, done, chunk.n, chunk.ids);
-		missed = read_chunk(&chunk, caller, way);
-		if (missed < 0)
-			return false;
-		if (missed > 0 &&
-		    !ask_jvm_for_rest(env, class, &chunk, missed, way))
-			return true;
-		(*env)->SetLongArrayRegion(env, times, done, chunk.n,
+	caller = caller_id(env);
+	length = (*env)->GetArrayLength(env, ids);
+	for (jsize from = 0; from < length; from += chunk.n) {
+		get_ids(env, ids, from, length, &chunk);
+		(*env)->GetLongArrayRegion(env, times, from, chunk.n,
+					   chunk.times);
+		read_chunk(&chunk, caller, way);
+		if (chunk.n_missed &&
+		    !ask_jvm_for_missed(env, class, &chunk, way))
+			return;
+		(*env)->SetLongArrayRegion(env, times, from, chunk.n,
 					   chunk.times);
 	}
-	return true;
 }
 
 static void JNICALL total_many(JNIEnv *env, jclass class, jlongArray ids,
 			       jlongArray times)
 {
-	if (!read_many(env, class, ids, times, &total_way))
-		pass_on(env, class, ids, times, &total_way);
+	many(env, class, ids, times, &total_way);
 }
 
 static void JNICALL user_many(JNIEnv *env, jclass class, jlongArray ids,
 			      jlongArray times)
 {
-	if (!read_many(env, class, ids, times, &user_way))
-		pass_on(env, class, ids, times, &user_way);
+	many(env, class, ids, times, &user_way);
 }
 
 #define SYMBOL(name) "Java_sun_management_ThreadImpl_" name

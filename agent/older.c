@@ -7,12 +7,13 @@
 #include "threads.h"
 #include "vmstructs.h"
 
+static jvmtiEnv *jvmti;
 static jfieldID id_field, eetop_field;
 
 /* What virtual threads extend, since JDK 19. */
 static jclass virtual_class;
 
-bool java_thread_find(JNIEnv *env)
+bool java_thread_find(jvmtiEnv *jvmti_env, JNIEnv *env)
 {
 	jclass thread = (*env)->FindClass(env, "java/lang/Thread");
 	jfieldID id = NULL, eetop = NULL;
@@ -31,6 +32,7 @@ bool java_thread_find(JNIEnv *env)
 		virtual_class = (*env)->NewGlobalRef(env, found);
 	else
 		(*env)->ExceptionClear(env);
+	jvmti = jvmti_env;
 	eetop_field = eetop;
 	id_field = id;
 	return true;
@@ -42,6 +44,19 @@ jlong java_thread_id(JNIEnv *env, jthread thread)
 	    (virtual_class && (*env)->IsInstanceOf(env, thread, virtual_class)))
 		return 0;
 	return (*env)->GetLongField(env, thread, id_field);
+}
+
+jlong java_caller_id(JNIEnv *env)
+{
+	jthread caller;
+	jlong id;
+
+	if (!jvmti ||
+	    (*jvmti)->GetCurrentThread(jvmti, &caller) != JVMTI_ERROR_NONE)
+		return 0;
+	id = java_thread_id(env, caller);
+	(*env)->DeleteLocalRef(env, caller);
+	return id;
 }
 
 static jlong eetop_of(JNIEnv *env, jthread thread)
@@ -92,7 +107,7 @@ static bool add(JNIEnv *env, jthread thread, bool reported)
 }
 
 /* Do the structures say of this thread what is known of it? */
-static bool find_self(jvmtiEnv *jvmti, JNIEnv *env)
+static bool find_self(JNIEnv *env)
 {
 	jthread self;
 
@@ -101,13 +116,13 @@ static bool find_self(jvmtiEnv *jvmti, JNIEnv *env)
 	       find_tid(env, self) == (pid_t)syscall(SYS_gettid);
 }
 
-int older_threads_add(jvmtiEnv *jvmti, JNIEnv *env, bool reported)
+int older_threads_add(JNIEnv *env, bool reported)
 {
 	jthread *threads;
 	jint n = 0;
 	int added = 0;
 
-	if (!id_field || !find_self(jvmti, env) ||
+	if (!id_field || !find_self(env) ||
 	    (*jvmti)->GetAllThreads(jvmti, &n, &threads) != JVMTI_ERROR_NONE)
 		return -1;
 	for (jint i = 0; i < n; i++) {

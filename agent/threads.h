@@ -31,6 +31,13 @@ void threads_expect_restore(void);
 void threads_check_restore(void);
 
 /*
+ * What the calling thread is told of itself, by a clock which can be ahead of
+ * its clock ids and splits on its own: others are told no less from then on.
+ * 0 for what it does not hold for. The user time is no more than the total.
+ */
+void threads_publish(int64_t total_ns, int64_t user_ns);
+
+/*
  * In nanoseconds, or THREADS_MISS. User time is the kernel's estimate out of
  * its samples, scaled to the exact total; it never decreases. Ticks are those
  * samples as they are.
@@ -39,7 +46,11 @@ int64_t threads_total(int64_t id);
 int64_t threads_user(int64_t id);
 int64_t threads_ticks(int64_t id);
 
-/* The thread's id in the kernel, or 0. */
-pid_t threads_tid(int64_t id);
+/*
+ * The Java id of the calling thread: since it has added itself and until it
+ * removes itself, or as set; 0 if it is not known yet.
+ */
+int64_t threads_caller(void);
+void threads_set_caller(int64_t id);
 
 #endif
