@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "constructor.h"
 #include "cycles.h"
 #include "fast.h"
 #include "forkguard.h"
@@ -107,7 +108,7 @@ static void forget_word_after_fork(void)
 		forget_word(&self, self.busy);
 }
 
-__attribute__((constructor)) static void watch_fork(void)
+CPUCLOCK__CONSTRUCTOR static void watch_fork(void)
 {
 	pthread_atfork(NULL, NULL, forget_word_after_fork);
 }
