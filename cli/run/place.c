@@ -55,8 +55,10 @@ static int find(const char *name, const char *build_folder, char *ret_path)
 	}
 	if (try_place(CPUCLOCK_FULL_LIBDIR, name, ret_path))
 		return CMD_OK;
-	return cmd_fail(&cmd_run, "%s is not in %s; install it there", name,
-			*folder ? place : CPUCLOCK_FULL_LIBDIR);
+	return cmd_fail(&cmd_run,
+			"%s is neither beside this command nor in %s; install "
+			"it",
+			name, CPUCLOCK_FULL_LIBDIR);
 }
 
 /* Refuses a path with what has another meaning in the variable. */

@@ -139,10 +139,10 @@ tree() {
 	tree "$tree"
 	rm "$tree/agent/libcpuclock-agent.so"
 	[ ! -e /usr/local/lib/*/libcpuclock-agent.so ] || skip "one is installed"
-	fails 1 'libcpuclock-agent.so is not in .*/' \
+	fails 1 'libcpuclock-agent.so is neither .* nor in /' \
 		"$tree/cli/cpuclock" run --java true
 	rm "$tree/preload/libcpuclock-preload.so"
-	fails 1 'libcpuclock-preload.so is not in .*/' \
+	fails 1 'libcpuclock-preload.so is neither .* nor in /' \
 		"$tree/cli/cpuclock" run true
 }
 
