@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "constructor.h"
 #include "cycles.h"
 #include "fast.h"
 #include "fast_thread.h"
@@ -25,7 +26,7 @@ static void forget_word_after_fork(void)
 		cpuclock__thread_forget_word(&self, self.busy);
 }
 
-__attribute__((constructor)) static void watch_fork(void)
+CPUCLOCK__CONSTRUCTOR static void watch_fork(void)
 {
 	pthread_atfork(NULL, NULL, forget_word_after_fork);
 }
