@@ -17,6 +17,7 @@
 #include "natives.h"
 #include "older.h"
 #include "options.h"
+#include "report.h"
 #include "threads.h"
 #include "vmstructs.h"
 
@@ -254,6 +255,7 @@ static bool start(JavaVM *vm)
 		return false;
 	}
 	jvmti = env;
+	report_open();
 	get_property("java.vm.name", name, sizeof(name));
 	if (strstr(name, "OpenJ9")) {
 		SAY_VERBOSE("%s has other natives: nothing is changed", name);

@@ -6,6 +6,7 @@
 #include "current.h"
 #include "natives.h"
 #include "older.h"
+#include "report.h"
 #include "threads.h"
 
 typedef jlong(JNICALL *one_fn)(JNIEnv *, jclass, jlong);
@@ -18,10 +19,14 @@ static struct {
 	atomic_ulong current_total, current_user, others, passed_on;
 } counts;
 
-static void count(atomic_ulong *counter, unsigned long by)
+/* For `stats`, and for `cpuclock run --report`. */
+static void count(atomic_ulong *counter, unsigned long by,
+		  enum report_path path)
 {
-	if (atomic_load_explicit(&is_counting, memory_order_relaxed) && by)
+	if (atomic_load_explicit(&is_counting, memory_order_relaxed))
 		atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+	if (report)
+		report_count_many(path, by);
 }
 
 static bool answers(void)
@@ -33,7 +38,7 @@ static jlong ask_jvm(JNIEnv *env, jclass class, jlong id, enum native native)
 {
 	one_fn original = (one_fn)native_original(native);
 
-	count(&counts.passed_on, 1);
+	count(&counts.passed_on, 1, REPORT_JAVA_ORIGINAL);
 	return original(env, class, id);
 }
 
@@ -63,7 +68,8 @@ static int64_t read_caller(const struct way *way)
 {
 	int64_t ns = way->of_caller();
 
-	count(way->n_caller, ns >= 0);
+	if (ns >= 0)
+		count(way->n_caller, 1, REPORT_JAVA_CURRENT);
 	return ns;
 }
 
@@ -71,7 +77,8 @@ static int64_t read_other(const struct way *way, int64_t id)
 {
 	int64_t ns = way->of_other(id);
 
-	count(&counts.others, ns >= 0);
+	if (ns >= 0)
+		count(&counts.others, 1, REPORT_JAVA_OTHER);
 	return ns;
 }
 
@@ -152,7 +159,7 @@ static bool ask_jvm_for_missed(JNIEnv *env, jclass class, struct chunk *chunk,
 		(*env)->SetLongArrayRegion(env, times, i, 1, place);
 	}
 	pass_on(env, class, ids, times, way);
-	count(&counts.passed_on, (unsigned long)n);
+	count(&counts.passed_on, (unsigned long)n, REPORT_JAVA_ORIGINAL);
 	if ((*env)->ExceptionCheck(env))
 		return false;
 	for (i = 0; i < n; i++) {

@@ -17,6 +17,8 @@ static bool set_source(const char *value, struct options *options)
 
 	if (length == 0 || length >= sizeof(options->source))
 		return false;
+	if (strcmp(value, "best") == 0)
+		length = 0, value = "";
 	memcpy(options->source, value, length + 1);
 	return true;
 }

@@ -44,10 +44,15 @@ extern struct report *report;
 void report_open(void);
 
 /* Only if report is not NULL. */
+static inline void report_count_many(enum report_path path, uint64_t n)
+{
+	atomic_fetch_add_explicit(&report->counts[path], n,
+				  memory_order_relaxed);
+}
+
 static inline void report_count(enum report_path path)
 {
-	atomic_fetch_add_explicit(&report->counts[path], 1,
-				  memory_order_relaxed);
+	report_count_many(path, 1);
 }
 
 #endif
