@@ -6,6 +6,7 @@
 
 KERNELS_DIR=$PWD/build-kernels
 APT_DIR=$KERNELS_DIR/apt
+# shellcheck disable=SC2034 # for tests/debian.sh
 APT_SUITES="bookworm trixie sid"
 
 # SERIES:SUITE, and where to find the newest of that series.
