@@ -20,6 +20,7 @@ declare -A BENCH_OPTIONS=(
 )
 
 build_bench() {
+	local said
 	if [ -e "$BENCH_JAR" ] &&
 		[ -z "$(find bench/jvm/pom.xml bench/jvm/src -newer "$BENCH_JAR")" ]; then
 		return
@@ -27,9 +28,11 @@ build_bench() {
 	command -v javac >/dev/null || need default-jdk-headless
 	command -v mvn >/dev/null || need maven
 	say "building the benchmark with Maven"
-	mvn -q -B -Dstyle.color=never -f bench/jvm/pom.xml \
-		-Dbuild.dir="$PWD/$BENCH_DIR/target" package >&2 ||
+	if ! said=$(mvn -q -B -f bench/jvm/pom.xml \
+		-Dbuild.dir="$PWD/$BENCH_DIR/target" package 2>&1); then
+		printf '%s\n' "$said" >&2
 		die "Maven could not build bench/jvm; it takes JMH from Maven Central"
+	fi
 }
 
 # agent_option HOW: the JVM's option for that
@@ -49,6 +52,7 @@ bench_times() {
 		say "$jdk, $how, $threads threads"
 		if tests/agent/jdk.sh run "$jdk" java -jar "$BENCH_JAR" "$@" \
 			${option:+-jvmArgsAppend "$option"} -t "$threads" -foe true \
+			-prof cpuclock.bench.CpuPerCall \
 			-rf json -rff "$file.part" >"$file.log" 2>&1 </dev/null; then
 			mv "$file.part" "$file.json"
 			results+=("$file.json")
@@ -102,7 +106,7 @@ bench_jvm() {
 	local what=times jmh=() jdks=() hows=(stock) words=() results=() word jdk how names
 	while [ $# -gt 0 ]; do
 		case $1 in
-		--quick) jmh=(-f 1 -wi 1 -w 200ms -i 2 -r 200ms) ;;
+		--quick) jmh=(-f 1 -wi 1 -w 200ms -i 5 -r 100ms) ;;
 		--accuracy) what=accuracy ;;
 		--)
 			shift

@@ -8,15 +8,17 @@ table.py accuracy FILE...: what Accuracy printed, DIR/JDK/HOW.accuracy
 
 import json
 import os
+import statistics
 import sys
 
 TIMES_LEGEND = """
-ns per call; of the bulk calls, per thread that they ask about. avg, with half its
-99.9 % interval: AverageTime. The rest: SampleTime, where the clock that times a
-call is part of it: that is `floor`. /stock: how many times faster than the same
-JDK without the agent; /26: than JDK 26 without it. agent: as it is by default;
-as-26: user=jdk26,source=posix, what JDK 26 does; as-26-pid0: user=jdk26,source=self,
-the same with PID 0."""
+ns per call; of the bulk calls, per thread that they ask about. CPU: CPU time, the
+median of the iterations; it hardly depends on what else the machine does. avg, with
+half its 99.9 % interval: JMH's AverageTime. The rest: SampleTime, where the clock
+that times a call is part of it: that is `floor`. By CPU, /stock: how many times
+cheaper than the same JDK without the agent; /26: than JDK 26 without it. agent: as
+it is by default; as-26: user=jdk26,source=posix, what JDK 26 does; as-26-pid0:
+user=jdk26,source=self, the same with PID 0."""
 
 ACCURACY_LEGEND = """
 New threads that each burn 2 ms of user time, then ask for their user time and their
@@ -44,6 +46,11 @@ def print_table(head, rows, words):
         ).rstrip())
 
 
+def median(metric):
+    """Of the iterations of all forks."""
+    return metric and statistics.median(sum(metric["rawData"], []))
+
+
 def read_times(files):
     """{(benchmark, threads): {(JDK, how): figures}}, all in the order of the run."""
     cells = {}
@@ -60,21 +67,17 @@ def read_times(files):
             if result["mode"] == "avgt":
                 figures["avg"] = metric["score"]
                 figures["error"] = metric["scoreError"]
+                figures["cpu"] = median(result["secondaryMetrics"].get("cpu"))
             else:
-                figures["mean"] = metric["score"]
                 figures.update(metric["scorePercentiles"])
     return cells
 
 
-def average(figures):
-    """None if this was not measured."""
-    return figures and figures.get("avg", figures.get("mean"))
-
-
 def ratio(figures, peer):
-    """How many times faster than the peer."""
-    ours, theirs = average(figures), average(peer)
-    return number(theirs / ours) if ours and theirs else "-"
+    """How many times cheaper than the peer."""
+    if not peer or not figures.get("cpu") or not peer.get("cpu"):
+        return "-"
+    return number(peer["cpu"] / figures["cpu"])
 
 
 def error(figures):
@@ -94,14 +97,14 @@ def times(files):
                         None)
             for (jdk, how), figures in runs.items():
                 rows.append([
-                    name, str(threads), jdk, how, number(average(figures)),
-                    error(figures),
+                    name, str(threads), jdk, how, number(figures.get("cpu")),
+                    number(figures.get("avg")), error(figures),
                     *(number(figures.get(percentile)) for percentile in
                       ("50.0", "99.0", "99.9", "100.0")),
                     ratio(figures, runs.get((jdk, "stock"))), ratio(figures, peer)])
             rows.append(None)
-    print_table(["benchmark", "thr", "JDK", "how", "avg", "+-", "p50", "p99", "p99.9",
-                 "max", "/stock", "/26"], rows[:-1], 4)
+    print_table(["benchmark", "thr", "JDK", "how", "CPU", "avg", "+-", "p50", "p99",
+                 "p99.9", "max", "/stock", "/26"], rows[:-1], 4)
     print(TIMES_LEGEND)
 
 
