@@ -25,7 +25,6 @@ build_bench() {
 		[ -z "$(find bench/jvm/pom.xml bench/jvm/src -newer "$BENCH_JAR")" ]; then
 		return
 	fi
-	command -v javac >/dev/null || need default-jdk-headless
 	command -v mvn >/dev/null || need maven
 	say "building the benchmark with Maven"
 	if ! said=$(mvn -q -B -f bench/jvm/pom.xml \
@@ -38,6 +37,17 @@ build_bench() {
 # agent_option HOW: the JVM's option for that
 agent_option() {
 	[ "$1" = stock ] || printf -- '-agentpath:%s=%s' "$AGENT" "${BENCH_OPTIONS[$1]}"
+}
+
+# agent_refuses JDK HOW: an agent that takes its options and works says nothing;
+# one that does not would leave the JVM as it is, to be measured as if it were
+# there. Prints what it said.
+agent_refuses() {
+	local stock
+	[ "$2" != stock ] || return
+	stock=$(tests/agent/jdk.sh run "$1" java -version 2>&1)
+	tests/agent/jdk.sh run "$1" java "$(agent_option "$2")" -version 2>&1 |
+		grep -m 1 -vxF "$stock"
 }
 
 # bench_times JDK HOW [JMH-OPTION...]: adds the files of its results
@@ -97,13 +107,15 @@ bench_environment() {
 		[ "$word" = newest ] || tests/agent/jdk.sh find "$word" >/dev/null 2>&1 ||
 			printf 'skipped: JDK %s: not at hand; see ./dev jdks\n' "$word"
 	done
+	[ "${#refused[@]}" -eq 0 ] || printf '%s\n' "${refused[@]}"
 	[ "${#hows[@]}" -gt 1 ] ||
 		printf 'skipped: all with the agent: there is no %s\n' "$AGENT"
 }
 
 # bench_jvm [--quick | --accuracy] [JDK...] [-- JMH-ARG...]
 bench_jvm() {
-	local what=times jmh=() jdks=() hows=(stock) words=() results=() word jdk how names
+	local what=times jmh=() jdks=() hows=(stock) words=() results=() refused=()
+	local word jdk how names why
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--quick) jmh=(-f 1 -wi 1 -w 200ms -i 5 -r 100ms) ;;
@@ -121,6 +133,7 @@ bench_jvm() {
 		esac
 		shift
 	done
+	command -v javac >/dev/null || need default-jdk-headless
 	if [ "${#words[@]}" -eq 0 ]; then
 		mapfile -t jdks < <(tests/agent/jdk.sh list | cut -f 1)
 	fi
@@ -128,13 +141,18 @@ bench_jvm() {
 		names=$(tests/agent/jdk.sh find "$word") || exit 2
 		mapfile -t -O "${#jdks[@]}" jdks <<<"$names"
 	done
-	[ "${#jdks[@]}" -gt 0 ] || die "there is no JDK to run on; see: ./dev jdks"
+	# Each once, whatever stood for it.
+	mapfile -t jdks < <(printf '%s\n' "${jdks[@]}" | awk '!seen[$0]++')
 	build
 	build_bench
 	[ ! -e "$AGENT" ] || hows+=(agent as-26 as-26-pid0)
 	for jdk in "${jdks[@]}"; do
 		for how in "${hows[@]}"; do
-			"bench_$what" "$jdk" "$how" "${jmh[@]}"
+			if why=$(agent_refuses "$jdk" "$how"); then
+				refused+=("skipped: $jdk, $how: $why")
+			else
+				"bench_$what" "$jdk" "$how" "${jmh[@]}"
+			fi
 		done
 	done
 	[ "${#results[@]}" -eq 0 ] || python3 bench/jvm/table.py "$what" "${results[@]}"

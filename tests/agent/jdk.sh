@@ -90,7 +90,7 @@ find_names() {
 	local word=$1 all name version newest=
 	all=$(list)
 	if [ "$word" = newest ]; then
-		IFS=$'\t' read -r _ version _ < <(tail -n 1 <<<"$all")
+		version=$(tail -n 1 <<<"$all" | cut -f 2)
 		newest=$(release "$version")
 	fi
 	while IFS=$'\t' read -r name version _; do

@@ -123,8 +123,8 @@ test_jdk() {
 # of 8 and of the newest release. What is not at hand is skipped.
 test_jdks() {
 	local word names jdk version all jdks=() most=1000
-	all=$(tests/agent/jdk.sh list)
 	compile_java
+	all=$(tests/agent/jdk.sh list)
 	[ $# -gt 0 ] || mapfile -t jdks < <(cut -f 1 <<<"$all")
 	if [ "${1-}" = --few ]; then
 		most=1
