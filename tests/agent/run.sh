@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Part of ./dev test-jdks: compiles the programs of tests/agent/ once, as Java 8,
-# and runs what tests/agent/runs lists on each JDK. What a run said is in
-# build-test-jdks/JDK/N-PROGRAM.log.
+# Part of ./dev test-jdks: compiles the Java programs of tests/agent/ once, as Java
+# 8, and runs its bats files on each JDK. They get, beside what meson gives:
+#
+# NAME     the JDK's name for jdk.sh
+# JAVA     its java command, in words
+# CLASSES  where the compiled programs are
+# TICKS    true if its user times are raw ticks as it comes: they can exceed the
+#          total; else false
+# AGENT    the agent, if it is built
+# DENY, LIAR  programs of tests/, if they are built
+#
+# What a run said is in build-test-jdks/NAME.tap.
 
-JDK_TESTS_DIR=$PWD/build-test-jdks
-JDK_TESTS_SECONDS=600
-AGENT=$PWD/build/agent/libcpuclock-agent.so
+JDK_TESTS_DIR=build-test-jdks
 
 compile_java() {
 	local classes=$JDK_TESTS_DIR/classes
@@ -16,36 +23,23 @@ compile_java() {
 	javac --release 8 -Xlint:all,-options -Werror -d "$classes" tests/agent/*.java
 }
 
-# release_of VERSION: 8 of 1.8.0_492
-release_of() {
-	local version=${1#1.}
-	printf '%s\n' "${version%%[!0-9]*}"
+# built PATTERN: the file in build/, if there is one
+built() {
+	find build -path "build/$1" -type f 2>/dev/null | sed "s,^,$PWD/,; q"
 }
 
-# Reads what a run said; BAD is its exit status. Prints what is wrong, and at last
-# "= " and how many passed, failed and were skipped. A JVM says on its own what it
-# thinks of its options, and of an agent that is loaded as it runs; all else that
-# is no TAP comes from the agent, or from -Xcheck:jni.
-digest_java() {
-	awk -v bad="$1" '
-		/^1\.\.[0-9]+/ { planned = substr($0, 4) + 0; next }
-		/^ok .*# SKIP/ {
-			tap++
-			skipped++
-			sub(/^ok [0-9]+ (- )?/, "")
-			print "# SKIP " $0
-			next
-		}
-		/^ok / { tap++; passed++; next }
-		/^not ok / { tap++; failed++; print; next }
-		/^(#|$)/ { next }
-		/^(OpenJDK 64-Bit Server VM warning: |WARNING: |Picked up )/ { next }
-		{ odd++; if (odd <= 10) print "unexpected: " $0 }
+# What of a run's TAP is worth to be seen: the tests that failed with what they
+# said, and those that were skipped. At last: "= PASSED FAILED SKIPPED".
+digest_tap() {
+	awk '
+		/^1\.\./ { planned = substr($0, 4) + 0 }
+		/^(not )?ok / { tap++; bad = 0 }
+		/^not ok / { bad = 1; failed++ }
+		/^ok .*# skip/ { skipped++; print }
+		/^ok / && !/# skip/ { passed++ }
+		bad
 		END {
-			if (bad && !failed || odd) {
-				failed++
-				print "not ok: exit status " bad ", " odd + 0 " unexpected lines"
-			} else if (planned != tap) {
+			if (planned != tap || !tap) {
 				failed++
 				print "not ok: " tap + 0 " tests of " planned + 0
 			}
@@ -53,76 +47,29 @@ digest_java() {
 		}'
 }
 
-# run_java JDK RELEASE TICKS NUMBER PROGRAM SINCE HOW [OPTION...]
-run_java() {
-	local jdk=$1 release=$2 ticks=$3 number=$4 program=$5 since=$6 how=$7
-	local options=() bad=0 name p f s
-	local log=$JDK_TESTS_DIR/$jdk/$number-$program.log
-	shift 7
-	name="$jdk: $program $how${*:+ $*}"
-	if [ "$release" -lt "$since" ]; then
-		echo "# SKIP $name: it is for Java $since and later"
-		skipped=$((skipped + 1))
-		return
-	fi
-	[ "$release" -lt 9 ] ||
-		options+=(--add-opens=java.management/sun.management=ALL-UNNAMED)
-	if [ "$how" != stock ]; then
-		if [ ! -e "$AGENT" ]; then
-			echo "# SKIP $name: the agent is not built"
-			skipped=$((skipped + 1))
-			return
-		fi
-		options+=(-Dagent="$AGENT")
-		case $how in
-		with) options+=(-agentpath:"$AGENT") ticks=false ;;
-		with:*) options+=(-agentpath:"$AGENT=${how#*:}") ticks=false ;;
-		attach) options+=(-Doptions= -Djdk.attach.allowAttachSelf=true) ;;
-		attach:*) options+=(-Doptions="${how#*:}" -Djdk.attach.allowAttachSelf=true) ;;
-		*) die "tests/agent/runs: stock, with or attach, not: $how" ;;
-		esac
-		case ,${how#*:}, in
-		*,user=jdk26,*) ticks=true ;;
-		esac
-	fi
-	timeout -k 10 "$JDK_TESTS_SECONDS" tests/agent/jdk.sh run "$jdk" java \
-		-Dticks="$ticks" "${options[@]}" "$@" \
-		-cp "$JDK_TESTS_DIR/classes" "$program" >"$log" 2>&1 </dev/null || bad=$?
-	digest_java "$bad" <"$log" >"$log.digest"
-	read -r _ p f s < <(tail -n 1 "$log.digest")
-	if [ "$f" -gt 0 ]; then
-		printf 'not ok %s: %d passed, %d failed, %d skipped; all of it: %s\n' \
-			"$name" "$p" "$f" "$s" "${log#"$PWD/"}"
-		broken+=("$name")
-	else
-		printf 'ok %s: %d passed, %d skipped\n' "$name" "$p" "$s"
-	fi
-	sed '/^= /d; s/^/    /' "$log.digest"
-	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-}
-
 # test_jdk NAME VERSION
 test_jdk() {
-	local jdk=$1 release ticks number=0 program since how options
-	release=$(release_of "$2")
-	mkdir -p "$JDK_TESTS_DIR/$jdk"
-	if ! ticks=$(tests/agent/jdk.sh run "$jdk" java -cp "$JDK_TESTS_DIR/classes" Ticks); then
-		echo "not ok $jdk: it does not run"
-		failed=$((failed + 1))
-		broken+=("$jdk")
-		return
-	fi
-	while read -r program since how options; do
-		number=$((number + 1))
-		# shellcheck disable=SC2086 # words
-		run_java "$jdk" "$release" "$ticks" "$number" "$program" "$since" "$how" $options
-	done < <(grep -v '^#\|^$' tests/agent/runs)
+	local name=$1 tap=$JDK_TESTS_DIR/$1.tap classes=$PWD/$JDK_TESTS_DIR/classes
+	local ticks p f s
+	say "tests in $name, $2"
+	ticks=$(tests/agent/jdk.sh run "$name" java -cp "$classes" Ticks) || ticks=false
+	NAME=$name JAVA="$PWD/tests/agent/jdk.sh run $name java" CLASSES=$classes \
+		TICKS=$ticks SOURCE_ROOT=$PWD BUILD_ROOT=$PWD/build \
+		AGENT=$(built agent/libcpuclock-agent.so) DENY=$(built tests/deny) \
+		LIAR=$(built 'tests/*liar*.so') \
+		bats --tap tests/agent/*.bats >"$tap" 2>&1 </dev/null || true
+	digest_tap <"$tap" >"$tap.digest"
+	read -r _ p f s < <(tail -n 1 "$tap.digest")
+	printf '%s: %d passed, %d failed, %d skipped\n' "$name" "$p" "$f" "$s"
+	sed '/^= /d; s/^/    /' "$tap.digest"
+	[ "$f" -eq 0 ] || broken+=("$name; see $tap")
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
 # test_jdks [--few | WORD...]: on all at hand, on those named, or on few: one of 17,
 # of 8 and of the newest release. What is not at hand is skipped.
 test_jdks() {
-	local word names jdk version all jdks=() most=1000
+	local word names name version all jdks=() most=1000
 	compile_java
 	all=$(tests/agent/jdk.sh list)
 	[ $# -gt 0 ] || mapfile -t jdks < <(cut -f 1 <<<"$all")
@@ -139,12 +86,9 @@ test_jdks() {
 		fi
 	done
 	# Each once, whatever stood for it.
-	while IFS=$'\t' read -r jdk version _; do
+	while IFS=$'\t' read -r name version _; do
 		case " ${jdks[*]} " in
-		*" $jdk "*)
-			say "tests in $jdk, $version"
-			test_jdk "$jdk" "$version"
-			;;
+		*" $name "*) test_jdk "$name" "$version" ;;
 		esac
 	done <<<"$all"
 }
