@@ -457,9 +457,9 @@ build_and_run() {
 
 @test "every source file names its licence in its first lines" {
 	local file
-	find "$SOURCE_ROOT"/{include,lib,cli,preload,tests} "$SOURCE_ROOT"/dev \
+	find "$SOURCE_ROOT"/{include,lib,cli,preload,agent,bench,tests} "$SOURCE_ROOT"/dev \
 		"$SOURCE_ROOT"/.ci/run -type f \
-		\( -name '*.[ch]' -o -name '*.py' -o -name '*.bats' -o \
+		\( -name '*.[ch]' -o -name '*.java' -o -name '*.py' -o -name '*.bats' -o \
 		-name '*.bash' -o -name '*.sh' -o -name dev -o -name run \) \
 		>"$BATS_TEST_TMPDIR/files"
 	while read -r file; do
