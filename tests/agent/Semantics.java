@@ -404,15 +404,6 @@ public final class Semantics {
 			}
 			return wrong;
 		});
-		Tap.test(word + "what differs between threads differs in the"
-			+ " answers", () -> {
-			/* They used 1, 4, ... ms; 10 is 28 ms. */
-			long little = time.of(waiters.get(0).getId());
-			long much = time.of(waiters.get(Math.min(9, WAITERS - 1))
-						    .getId());
-
-			return little < much ? null : little + " and " + much;
-		});
 	}
 
 	private static String still(Times time) {

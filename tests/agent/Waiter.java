@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /** A thread that uses some time, says how much, and waits to be let go. */
 final class Waiter extends Thread {
@@ -43,11 +44,13 @@ final class Waiter extends Thread {
 
 	Waiter settle() {
 		try {
-			published.await();
+			if (!published.await(60, TimeUnit.SECONDS))
+				throw new IllegalStateException(getName() +
+					" does not come to wait");
 		} catch (InterruptedException error) {
 			throw new IllegalStateException(error);
 		}
-		while (getState() != Thread.State.WAITING)
+		while (getState() != Thread.State.WAITING && isAlive())
 			Work.sleep(1);
 		return this;
 	}

@@ -8,19 +8,10 @@ import java.nio.channels.FileChannel;
 
 /** What uses CPU time, in user code or in the kernel; one for each thread. */
 final class Work implements AutoCloseable {
-	private final ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 16);
-	private final RandomAccessFile zero;
-	private final FileChannel channel;
+	private ByteBuffer buffer;
+	private RandomAccessFile zero;
+	private FileChannel channel;
 	private long state = 88172645463325252L;
-
-	Work() {
-		try {
-			zero = new RandomAccessFile("/dev/zero", "r");
-		} catch (IOException error) {
-			throw new UncheckedIOException(error);
-		}
-		channel = zero.getChannel();
-	}
 
 	/** Some microseconds in user code. */
 	void userStep() {
@@ -37,6 +28,12 @@ final class Work implements AutoCloseable {
 	/** Some microseconds, nearly all of them in the kernel. */
 	void kernelStep() {
 		try {
+			/* Where descriptors are few, only who needs one has one. */
+			if (zero == null) {
+				buffer = ByteBuffer.allocateDirect(1 << 16);
+				zero = new RandomAccessFile("/dev/zero", "r");
+				channel = zero.getChannel();
+			}
 			buffer.clear();
 			channel.read(buffer);
 		} catch (IOException error) {
@@ -78,7 +75,8 @@ final class Work implements AutoCloseable {
 	@Override
 	public void close() {
 		try {
-			zero.close();
+			if (zero != null)
+				zero.close();
 		} catch (IOException error) {
 			throw new UncheckedIOException(error);
 		}
