@@ -68,7 +68,8 @@ final class Agents {
 		Process process;
 
 		if (options != null && !options.isEmpty())
-			builder.command().add(options);
+			/* jcmd reads a "=" as its own, but in quotes. */
+			builder.command().add("\"" + options + "\"");
 		builder.redirectErrorStream(true);
 		builder.redirectOutput(new File("/dev/null"));
 		process = builder.start();

@@ -250,15 +250,18 @@ static JNICALL void loaded(jvmtiEnv *jvmti, JNIEnv *env, jthread thread,
 {
 	char *name;
 
+	(void)address;
 	(void)env;
 	(void)thread;
 	if ((*jvmti)->GetMethodName(jvmti, method, &name, NULL, NULL))
 		return;
 	for (size_t i = 0; i < NATIVES; i++) {
-		if (strcmp(name, natives[i].name) == 0) {
-			*natives[i].original = address;
-			*replacement = natives[i].liar;
-		}
+		if (strcmp(name, natives[i].name) != 0)
+			continue;
+		/* One native is bound, but another may be asked. */
+		if (*natives[i].original || find_originals())
+			*replacement = lie == OFF ? *natives[i].original
+						  : natives[i].liar;
 	}
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)name);
 }

@@ -459,7 +459,8 @@ build_and_run() {
 	find "$SOURCE_ROOT"/{include,lib,cli,tests} "$SOURCE_ROOT"/dev \
 		"$SOURCE_ROOT"/.ci/run -type f \
 		\( -name '*.[ch]' -o -name '*.py' -o -name '*.bats' -o \
-		-name '*.bash' -o -name '*.sh' -o -name dev -o -name run \) \
+		-name '*.bash' -o -name '*.sh' -o -name '*.java' -o -name dev -o \
+		-name run \) \
 		>"$BATS_TEST_TMPDIR/files"
 	while read -r file; do
 		echo "$file"
