@@ -62,22 +62,21 @@ static void get_property(const char *name, char *ret_value, size_t size)
 
 static void describe(void)
 {
-	char name[128], version[64], specification[16];
+	char name[128], version[64];
 
 	if (!verbose)
 		return;
 	get_property("java.vm.name", name, sizeof(name));
 	get_property("java.vm.version", version, sizeof(version));
-	get_property("java.vm.specification.version", specification,
-		     sizeof(specification));
 	say("%s agent in %s %s", CPUCLOCK_VERSION, name, version);
 	say("the calling thread: total by %s, user by %s",
 	    current_total_source(), current_user_source());
-	if (atoi(specification) >= 26)
-		say("JDK %s asks the kernel for user time without /proc; here "
-		    "it is without a system call where the source is fast, "
-		    "and scaled unless user=jdk26",
-		    specification);
+	/* What this JVM would read on each call. */
+	if (vmstructs_hold_text("/proc/self/task/%d/stat"))
+		say("this JVM itself reads user time from /proc");
+	else
+		say("this JVM itself reads user time as JDK 26 does: by one "
+		    "system call, and unscaled");
 }
 
 /* ---- Events ----------------------------------------------------------------

@@ -27,7 +27,8 @@ int64_t current_total(void)
 	if (clock)
 		return cpuclock_read(clock);
 	total_ns = cpuclock_total();
-	threads_publish(total_ns, 0);
+	if (total_ns >= 0)
+		threads_own_total(total_ns);
 	return total_ns;
 }
 
@@ -43,8 +44,7 @@ int64_t current_user(void)
 	err = cpuclock_self(&times);
 	if (err)
 		return err;
-	threads_publish(times.total_ns, times.user_ns);
-	return times.user_ns;
+	return threads_own_user(times.user_ns, times.total_ns);
 }
 
 static bool gives(const struct cpuclock_source_info *info,
@@ -70,13 +70,26 @@ static int open_clock(const struct cpuclock_source_info *info,
 			     is_named ? info->name : NULL, ret_clock);
 }
 
+static void say_no_source(const char *name, char *ret_why, size_t why_size)
+{
+	const char *other;
+	size_t length = (size_t)snprintf(
+		ret_why, why_size, "no source '%s': there are best", name);
+
+	for (size_t i = 0; (other = cpuclock_source_at(i)); i++) {
+		if (length < why_size)
+			length += (size_t)snprintf(ret_why + length,
+						   why_size - length, ", %s",
+						   other);
+	}
+}
+
 static bool find_source(const char *name, enum cpuclock_kind user,
 			struct cpuclock_source_info *ret_info, char *ret_why,
 			int why_size)
 {
 	if (cpuclock_source_info(name, ret_info)) {
-		snprintf(ret_why, (size_t)why_size,
-			 "no source '%s': `cpuclock info` lists them", name);
+		say_no_source(name, ret_why, (size_t)why_size);
 		return false;
 	}
 	if (ret_info->status) {
@@ -101,7 +114,7 @@ bool current_choose(const struct options *options, char *ret_why, int why_size)
 	struct cpuclock *of_total, *of_user;
 	int err;
 
-	if (*options->source) {
+	if (options->is_source_named) {
 		info = &found;
 		if (!find_source(options->source, user, info, ret_why,
 				 why_size))

@@ -106,6 +106,17 @@ static bool add(JNIEnv *env, jthread thread, bool reported)
 	return true;
 }
 
+/* Calls that the JVM was about to answer can have told more by now. */
+static void catch_up(JNIEnv *env, jthread thread)
+{
+	jlong id = java_thread_id(env, thread);
+	jlong user_ns = ask_jvm(env, USER_ONE, id);
+	jlong total_ns = ask_jvm(env, TOTAL_ONE, id);
+
+	if (id && user_ns >= 0 && total_ns >= 0)
+		threads_raise_user(id, user_ns < total_ns ? user_ns : total_ns);
+}
+
 /* Do the structures say of this thread what is known of it? */
 static bool find_self(JNIEnv *env)
 {
@@ -125,8 +136,11 @@ int older_threads_add(JNIEnv *env, bool reported)
 	if (!id_field || !find_self(env) ||
 	    (*jvmti)->GetAllThreads(jvmti, &n, &threads) != JVMTI_ERROR_NONE)
 		return -1;
-	for (jint i = 0; i < n; i++) {
+	for (jint i = 0; i < n; i++)
 		added += add(env, threads[i], reported);
+	for (jint i = 0; i < n; i++) {
+		if (reported)
+			catch_up(env, threads[i]);
 		(*env)->DeleteLocalRef(env, threads[i]);
 	}
 	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);

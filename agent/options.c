@@ -11,16 +11,11 @@ static bool set_user(const char *value, struct options *options)
 	return options->raw_user || strcmp(value, "scaled") == 0;
 }
 
-static bool set_source(const char *value, struct options *options)
+/* Whether there is such a source is found out later. */
+static void set_source(const char *value, struct options *options)
 {
-	size_t length = strlen(value);
-
-	if (length == 0 || length >= sizeof(options->source))
-		return false;
-	if (strcmp(value, "best") == 0)
-		length = 0, value = "";
-	memcpy(options->source, value, length + 1);
-	return true;
+	options->is_source_named = strcmp(value, "best") != 0;
+	snprintf(options->source, sizeof(options->source), "%.31s", value);
 }
 
 static bool set_option(const char *word, struct options *options)
@@ -28,8 +23,8 @@ static bool set_option(const char *word, struct options *options)
 	if (strncmp(word, "user=", 5) == 0)
 		return set_user(word + 5, options);
 	if (strncmp(word, "source=", 7) == 0)
-		return set_source(word + 7, options);
-	if (strcmp(word, "verbose") == 0)
+		set_source(word + 7, options);
+	else if (strcmp(word, "verbose") == 0)
 		options->verbose = true;
 	else if (strcmp(word, "stats") == 0)
 		options->stats = true;
@@ -40,26 +35,15 @@ static bool set_option(const char *word, struct options *options)
 	return true;
 }
 
-/* What the process's own environment says of all of cpuclock's programs. */
-static bool take_environment(struct options *options, char *ret_why, int size)
-{
-	const char *name = secure_getenv("CPUCLOCK_SOURCE");
-
-	if (!name || !*name || set_source(name, options))
-		return true;
-	snprintf(ret_why, (size_t)size, "CPUCLOCK_SOURCE is no source: '%.40s'",
-		 name);
-	return false;
-}
-
 bool options_parse(const char *text, struct options *ret_options, char *ret_why,
 		   int why_size)
 {
+	const char *source = secure_getenv("CPUCLOCK_SOURCE");
 	struct options options = {0};
 	char word[64];
 
-	if (!take_environment(&options, ret_why, why_size))
-		return false;
+	if (source && *source)
+		set_source(source, &options);
 	while (text && *text) {
 		size_t length = strcspn(text, ",");
 

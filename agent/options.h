@@ -10,7 +10,8 @@ struct options {
 	bool verbose;
 	bool stats;
 	bool off;
-	char source[32]; /* empty: the best one */
+	bool is_source_named; /* or the best one is to be found */
+	char source[32];
 };
 
 /*

@@ -119,24 +119,6 @@ void threads_add(int64_t id, pid_t tid)
 	own = is_valid(id) ? add(id, tid, -id) : NULL;
 }
 
-void threads_publish(int64_t total_ns, int64_t user_ns)
-{
-	/* Unless all were forgotten. */
-	if (!own ||
-	    !is_key_of(atomic_load_explicit(&own->key, memory_order_relaxed),
-		       caller))
-		return;
-	/* In this order: user time is no more than a total that others see. */
-	if (total_ns >
-	    atomic_load_explicit(&own->own_total_ns, memory_order_relaxed))
-		atomic_store_explicit(&own->own_total_ns, total_ns,
-				      memory_order_release);
-	if (user_ns >
-	    atomic_load_explicit(&own->own_user_ns, memory_order_relaxed))
-		atomic_store_explicit(&own->own_user_ns, user_ns,
-				      memory_order_release);
-}
-
 void threads_add_older(int64_t id, pid_t tid, int64_t user_ns)
 {
 	/* There already, or ended meanwhile. */
@@ -296,4 +278,47 @@ int64_t threads_user(int64_t id)
 		return THREADS_MISS;
 	return raise_user(&entry,
 			  max(user_ns, atomic_load(&entry.slot->own_user_ns)));
+}
+
+void threads_raise_user(int64_t id, int64_t user_ns)
+{
+	struct entry entry;
+
+	if (find(id, &entry))
+		raise_user(&entry, user_ns);
+}
+
+/* Unless all were forgotten. */
+static bool has_own_slot(void)
+{
+	return own &&
+	       is_key_of(atomic_load_explicit(&own->key, memory_order_relaxed),
+			 caller);
+}
+
+/* Only the thread itself writes these. */
+static void raise_own(_Atomic int64_t *highest, int64_t ns)
+{
+	if (ns > atomic_load_explicit(highest, memory_order_relaxed))
+		atomic_store_explicit(highest, ns, memory_order_release);
+}
+
+void threads_own_total(int64_t total_ns)
+{
+	if (has_own_slot())
+		raise_own(&own->own_total_ns, total_ns);
+}
+
+int64_t threads_own_user(int64_t user_ns, int64_t total_ns)
+{
+	if (!has_own_slot())
+		return user_ns;
+	user_ns = max(user_ns, atomic_load_explicit(&own->user_ns,
+						    memory_order_relaxed));
+	if (user_ns > total_ns)
+		user_ns = total_ns;
+	/* In this order: user time is no more than a total that others see. */
+	raise_own(&own->own_total_ns, total_ns);
+	raise_own(&own->own_user_ns, user_ns);
+	return user_ns;
 }

@@ -19,6 +19,9 @@ void threads_add(int64_t id, pid_t tid);
 /* One that was there before the agent; its user time goes on from user_ns. */
 void threads_add_older(int64_t id, pid_t tid, int64_t user_ns);
 
+/* Something told its user time by the side. */
+void threads_raise_user(int64_t id, int64_t user_ns);
+
 /* A thread that is about to end. */
 void threads_remove(int64_t id);
 
@@ -31,11 +34,13 @@ void threads_expect_restore(void);
 void threads_check_restore(void);
 
 /*
- * What the calling thread is told of itself, by a clock which can be ahead of
- * its clock ids and splits on its own: others are told no less from then on.
- * 0 for what it does not hold for. The user time is no more than the total.
+ * What the calling thread reads by its own clock, which can be ahead of its
+ * clock ids and splits on its own, and what others read by those ids: neither
+ * is told less than the other was. A user time goes with a total, and what is
+ * to be told of it is returned.
  */
-void threads_publish(int64_t total_ns, int64_t user_ns);
+void threads_own_total(int64_t total_ns);
+int64_t threads_own_user(int64_t user_ns, int64_t total_ns);
 
 /*
  * In nanoseconds, or THREADS_MISS. User time is the kernel's estimate out of

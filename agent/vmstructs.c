@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -23,6 +24,30 @@ void *vmstructs_symbol(const char *name)
 		libjvm = dlopen("libjvm.so", RTLD_LAZY | RTLD_NOLOAD);
 	/* A JVM that is part of its program has no such library. */
 	return dlsym(libjvm ? libjvm : RTLD_DEFAULT, name);
+}
+
+/* The constant data of a library; 1 if the text is there. */
+static int search(struct dl_phdr_info *library, size_t size, void *arg)
+{
+	const char *text = arg;
+
+	(void)size;
+	if (!strstr(library->dlpi_name, "/libjvm.so"))
+		return 0;
+	for (int i = 0; i < library->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &library->dlpi_phdr[i];
+
+		if (part->p_type == PT_LOAD && part->p_flags & PF_R &&
+		    memmem((const char *)library->dlpi_addr + part->p_vaddr,
+			   part->p_memsz, text, strlen(text)))
+			return 1;
+	}
+	return 0;
+}
+
+bool vmstructs_hold_text(const char *text)
+{
+	return dl_iterate_phdr(search, (void *)text) == 1;
 }
 
 static bool read_layout(struct layout *ret_layout)

@@ -14,6 +14,9 @@
 /* A symbol that the JVM's library exports, or NULL. */
 void *vmstructs_symbol(const char *name);
 
+/* Does the JVM's library hold this text? That takes some ms to find. */
+bool vmstructs_hold_text(const char *text);
+
 /* False if this is no HotSpot, or it tells less than is needed. */
 bool vmstructs_find(void);
 

@@ -38,9 +38,10 @@ setup() {
 	if [ "$JDK" -eq 19 ] || [ "$JDK" -eq 20 ]; then
 		preview=(--enable-preview)
 	fi
-	# From 26 on the JVM's own user times are raw ticks.
+	# From 26 on, and in late releases of 25, the JVM's own are raw ticks.
 	ticks=()
-	if [ "$JDK" -ge 26 ]; then
+	if [ "${TICKS-}" = true ] ||
+		{ [ -z "${TICKS-}" ] && [ "$JDK" -ge 26 ]; }; then
 		ticks=(-Dticks=true)
 	fi
 	world=here
