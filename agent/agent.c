@@ -31,15 +31,13 @@ static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static void say(const char *format, ...)
 {
-	char line[512] = "cpuclock agent: ";
-	size_t length = strlen(line);
+	char line[512];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(line + length, sizeof(line) - length - 1, format, args);
+	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	strcat(line, "\n");
-	fputs(line, stderr);
+	fprintf(stderr, "cpuclock agent: %s\n", line);
 }
 
 #define SAY_VERBOSE(...)                  \
@@ -62,13 +60,14 @@ static void get_property(const char *name, char *ret_value, size_t size)
 
 static void describe(void)
 {
-	char name[128], version[64];
+	char name[128], version[64], jdk[16];
 
 	if (!verbose)
 		return;
 	get_property("java.vm.name", name, sizeof(name));
 	get_property("java.vm.version", version, sizeof(version));
-	say("%s agent in %s %s", CPUCLOCK_VERSION, name, version);
+	get_property("java.vm.specification.version", jdk, sizeof(jdk));
+	say("%s in JDK %s, %s %s", CPUCLOCK_VERSION, jdk, name, version);
 	say("the calling thread: total by %s, user by %s",
 	    current_total_source(), current_user_source());
 	/* What this JVM would read on each call. */
@@ -147,23 +146,28 @@ static void JNICALL on_native_bind(jvmtiEnv *env, JNIEnv *jni, jthread thread,
 	    !is_natives_class(jni, method))
 		return;
 	native_keep_original(native, address);
+	/* The others too: what is told of a time can need them. */
+	install_find_originals();
 	*ret_address = natives[native].replacement;
 	SAY_VERBOSE("answers %s", natives[native].name);
 }
 
-/* In a JVM that runs: its classes and threads can be looked at. */
-static void prepare(JNIEnv *jni, bool reported)
+/* What has to be known of java.lang.Thread before the agent answers. */
+static bool find_threads(JNIEnv *jni)
 {
-	int older;
-
-	if (!java_thread_find(jvmti, jni)) {
-		SAY_VERBOSE("other threads are left to the JVM: "
-			    "java.lang.Thread is not the known one");
-		return;
-	}
 	if (vmstructs_symbol("JVM_Checkpoint"))
 		threads_expect_restore();
-	older = older_threads_add(jni, reported);
+	if (java_thread_find(jvmti, jni))
+		return true;
+	SAY_VERBOSE("other threads are left to the JVM: java.lang.Thread is "
+		    "not the known one");
+	return false;
+}
+
+static void add_older_threads(JNIEnv *jni, bool reported)
+{
+	int older = older_threads_add(jni, reported);
+
 	if (older < 0)
 		SAY_VERBOSE("threads older than the agent are left to the JVM: "
 			    "it does not say where it keeps their ids");
@@ -175,7 +179,8 @@ static void JNICALL on_vm_init(jvmtiEnv *env, JNIEnv *jni, jthread thread)
 {
 	(void)env, (void)thread;
 	describe();
-	prepare(jni, false);
+	if (find_threads(jni))
+		add_older_threads(jni, false);
 }
 
 static void JNICALL on_vm_death(jvmtiEnv *env, JNIEnv *jni)
@@ -195,11 +200,11 @@ static void JNICALL on_vm_death(jvmtiEnv *env, JNIEnv *jni)
 /* ---- Start ------------------------------------------------------------------
  */
 
-static bool enable_events(jvmtiEnv *env)
+static bool enable_events(jvmtiEnv *env, bool at_load)
 {
 	static const jvmtiEvent events[] = {
-		JVMTI_EVENT_NATIVE_METHOD_BIND, JVMTI_EVENT_THREAD_START,
-		JVMTI_EVENT_THREAD_END, JVMTI_EVENT_VM_INIT,
+		JVMTI_EVENT_VM_INIT, JVMTI_EVENT_NATIVE_METHOD_BIND,
+		JVMTI_EVENT_THREAD_START, JVMTI_EVENT_THREAD_END,
 		JVMTI_EVENT_VM_DEATH};
 	const jvmtiEventCallbacks callbacks = {
 		.VMInit = on_vm_init,
@@ -215,7 +220,8 @@ static bool enable_events(jvmtiEnv *env)
 	    (*env)->SetEventCallbacks(env, &callbacks, sizeof(callbacks)) !=
 		    JVMTI_ERROR_NONE)
 		return false;
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+	for (size_t i = at_load ? 0 : 1; i < sizeof(events) / sizeof(events[0]);
+	     i++) {
 		if ((*env)->SetEventNotificationMode(env, JVMTI_ENABLE,
 						     events[i],
 						     NULL) != JVMTI_ERROR_NONE)
@@ -244,7 +250,7 @@ static bool configure(const char *text)
 }
 
 /* False if nothing is to be done in this JVM. */
-static bool start(JavaVM *vm)
+static bool start(JavaVM *vm, bool at_load)
 {
 	jvmtiEnv *env;
 	char name[128];
@@ -260,7 +266,7 @@ static bool start(JavaVM *vm)
 		SAY_VERBOSE("%s has other natives: nothing is changed", name);
 		return false;
 	}
-	if (!enable_events(env)) {
+	if (!enable_events(env, at_load)) {
 		SAY_VERBOSE("%s lets no agent replace natives: nothing is "
 			    "changed",
 			    name);
@@ -273,7 +279,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
 	(void)reserved;
 	if (configure(options) && !jvmti)
-		start(vm);
+		start(vm, true);
 	return JNI_OK;
 }
 
@@ -288,6 +294,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 				   "nothing is changed",
 	};
 	enum install_result result;
+	bool is_found;
 	JNIEnv *jni;
 
 	(void)reserved;
@@ -298,11 +305,13 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 		return JNI_OK;
 	}
 	if ((*vm)->GetEnv(vm, (void **)&jni, JNI_VERSION_1_6) != JNI_OK ||
-	    !start(vm))
+	    !start(vm, false))
 		return JNI_OK;
 	describe();
+	is_found = find_threads(jni);
 	result = install_natives(jni);
-	prepare(jni, result == INSTALL_DONE);
+	if (is_found)
+		add_older_threads(jni, result == INSTALL_DONE);
 	SAY_VERBOSE("%s", results[result]);
 	return JNI_OK;
 }

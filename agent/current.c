@@ -12,6 +12,7 @@
  * earlier choice are never closed: a thread may be reading them.
  */
 static const struct cpuclock *_Atomic total_clock, *_Atomic user_clock;
+static atomic_bool user_is_ticks;
 
 static const struct cpuclock *load(const struct cpuclock *_Atomic *clock)
 {
@@ -21,30 +22,25 @@ static const struct cpuclock *load(const struct cpuclock *_Atomic *clock)
 int64_t current_total(void)
 {
 	const struct cpuclock *clock = load(&total_clock);
+	int64_t total_ns = clock ? cpuclock_read(clock) : cpuclock_total();
 
-	int64_t total_ns;
-
-	if (clock)
-		return cpuclock_read(clock);
-	total_ns = cpuclock_total();
-	if (total_ns >= 0)
-		threads_own_total(total_ns);
-	return total_ns;
+	return total_ns < 0 ? total_ns : threads_own_total(total_ns);
 }
 
 int64_t current_user(void)
 {
 	const struct cpuclock *clock = load(&user_clock);
-
 	struct cpuclock_times times;
-	int err;
 
-	if (clock)
+	if (clock && atomic_load(&user_is_ticks))
 		return cpuclock_read(clock);
-	err = cpuclock_self(&times);
-	if (err)
-		return err;
-	return threads_own_user(times.user_ns, times.total_ns);
+	if (clock)
+		times.user_ns = times.total_ns = cpuclock_read(clock);
+	else if (cpuclock_self(&times))
+		return -1;
+	return times.user_ns < 0
+		       ? times.user_ns
+		       : threads_own_user(times.user_ns, times.total_ns);
 }
 
 static bool gives(const struct cpuclock_source_info *info,
@@ -111,7 +107,7 @@ bool current_choose(const struct options *options, char *ret_why, int why_size)
 	enum cpuclock_kind user =
 		options->raw_user ? CPUCLOCK_TICKS : CPUCLOCK_USER;
 	struct cpuclock_source_info found, *info = NULL;
-	struct cpuclock *of_total, *of_user;
+	struct cpuclock *of_total = NULL, *of_user;
 	int err;
 
 	if (options->is_source_named) {
@@ -124,11 +120,13 @@ bool current_choose(const struct options *options, char *ret_why, int why_size)
 	if (!err)
 		err = open_clock(info, user, &of_user);
 	if (err) {
+		cpuclock_close(of_total);
 		snprintf(ret_why, (size_t)why_size,
-			 "the calling thread's clock does not open: %s",
-			 strerror(-err));
+			 "the calling thread's clock does not open: error %d",
+			 -err);
 		return false;
 	}
+	atomic_store(&user_is_ticks, options->raw_user);
 	atomic_store_explicit(&total_clock, of_total, memory_order_release);
 	atomic_store_explicit(&user_clock, of_user, memory_order_release);
 	return true;

@@ -142,6 +142,9 @@ static void JNICALL install0(JNIEnv *env, jclass class)
 	JNINativeMethod methods[N_NATIVES];
 
 	(void)class;
+	/* Another copy of this library can call it. */
+	if (!target_class)
+		return;
 	for (int i = 0; i < N_NATIVES; i++)
 		methods[i] = (JNINativeMethod){(char *)natives[i].name,
 					       (char *)natives[i].signature,
@@ -164,13 +167,12 @@ static jclass define_installer(JNIEnv *env)
 {
 	JNINativeMethod method = {(char *)"install0", (char *)"()V",
 				  (void *)install0};
-	jclass class = (*env)->FindClass(env, INSTALLER);
+	jclass class = (*env)->DefineClass(
+		env, INSTALLER, NULL, installer_class, sizeof(installer_class));
 
-	if (class)
-		return class;
-	forget_exception(env);
-	class = (*env)->DefineClass(env, INSTALLER, NULL, installer_class,
-				    sizeof(installer_class));
+	/* It is there already: another copy of this library has defined it. */
+	if (forget_exception(env) || !class)
+		class = (*env)->FindClass(env, INSTALLER);
 	if (forget_exception(env) || !class)
 		return NULL;
 	if ((*env)->RegisterNatives(env, class, &method, 1) != JNI_OK) {
@@ -199,8 +201,7 @@ static bool run_installer(JNIEnv *env, jclass target)
 	return !forget_exception(env) && registered;
 }
 
-/* The JDK's own natives, if it has loaded its library. */
-static enum install_result find_originals(void *found[N_NATIVES])
+enum install_result install_find_originals(void)
 {
 	void *library = dlopen("libmanagement.so", RTLD_LAZY | RTLD_NOLOAD);
 	enum install_result result = INSTALL_DONE;
@@ -208,8 +209,11 @@ static enum install_result find_originals(void *found[N_NATIVES])
 	if (!library)
 		return INSTALL_LATER;
 	for (int i = 0; i < N_NATIVES; i++) {
-		found[i] = dlsym(library, natives[i].symbol);
-		if (!found[i])
+		void *found = dlsym(library, natives[i].symbol);
+
+		if (found)
+			native_keep_original(i, found);
+		else
 			result = INSTALL_UNKNOWN;
 	}
 	dlclose(library);
@@ -218,8 +222,7 @@ static enum install_result find_originals(void *found[N_NATIVES])
 
 enum install_result install_natives(JNIEnv *env)
 {
-	void *found[N_NATIVES];
-	enum install_result result = find_originals(found);
+	enum install_result result = install_find_originals();
 	jclass target;
 
 	if (result != INSTALL_DONE)
@@ -229,10 +232,5 @@ enum install_result install_natives(JNIEnv *env)
 		return INSTALL_UNKNOWN;
 	if (!natives_are_of(env, target))
 		return INSTALL_UNKNOWN;
-	/* Unless they were bound since the agent began to look. */
-	for (int i = 0; i < N_NATIVES; i++) {
-		if (!native_original(i))
-			native_keep_original(i, found[i]);
-	}
 	return run_installer(env, target) ? INSTALL_DONE : INSTALL_FAILED;
 }

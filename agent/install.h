@@ -12,6 +12,9 @@ enum install_result {
 	INSTALL_FAILED,
 };
 
+/* Keeps the JVM's own natives, of those that are not kept yet. */
+enum install_result install_find_originals(void);
+
 enum install_result install_natives(JNIEnv *env);
 
 #endif

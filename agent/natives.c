@@ -34,14 +34,6 @@ static bool answers(void)
 	return atomic_load_explicit(&is_on, memory_order_relaxed);
 }
 
-static jlong ask_jvm(JNIEnv *env, jclass class, jlong id, enum native native)
-{
-	one_fn original = (one_fn)native_original(native);
-
-	count(&counts.passed_on, 1, REPORT_JAVA_ORIGINAL);
-	return original(env, class, id);
-}
-
 static int64_t user_of_other(int64_t id)
 {
 	return atomic_load_explicit(&is_raw, memory_order_relaxed)
@@ -53,15 +45,67 @@ static int64_t user_of_other(int64_t id)
 struct way {
 	int64_t (*of_caller)(void);
 	int64_t (*of_other)(int64_t id);
+	int64_t (*last)(int64_t id); /* what was told of it */
 	atomic_ulong *n_caller;
 	enum native one, many;
 };
 
-static const struct way total_way = {current_total, threads_total,
-				     &counts.current_total, TOTAL_ONE,
-				     TOTAL_MANY},
-			user_way = {current_user, user_of_other,
-				    &counts.current_user, USER_ONE, USER_MANY};
+static const struct way total_way = {
+	.of_caller = current_total,
+	.of_other = threads_total,
+	.last = threads_last_total,
+	.n_caller = &counts.current_total,
+	.one = TOTAL_ONE,
+	.many = TOTAL_MANY,
+};
+
+static const struct way user_way = {
+	.of_caller = current_user,
+	.of_other = user_of_other,
+	.last = threads_last_user,
+	.n_caller = &counts.current_user,
+	.one = USER_ONE,
+	.many = USER_MANY,
+};
+
+/*
+ * The JVM's answer, which is no part of the agent's own: a thread that begins
+ * or ends can be known to one of both only. It is made to fit.
+ */
+static jlong fit(const struct way *way, jlong id, jlong ns)
+{
+	int64_t last_ns = way->last(id);
+
+	return ns >= 0 && ns < last_ns ? last_ns : ns;
+}
+
+/* The same of a user time: no more than a total that was asked for later. */
+static jlong fit_user(jlong id, jlong user_ns, jlong total_ns)
+{
+	user_ns = fit(&user_way, id, user_ns);
+	total_ns = fit(&total_way, id, total_ns);
+	return total_ns >= 0 && user_ns > total_ns ? total_ns : user_ns;
+}
+
+static bool is_scaled(const struct way *way)
+{
+	return way == &user_way &&
+	       !atomic_load_explicit(&is_raw, memory_order_relaxed);
+}
+
+static jlong ask_jvm(JNIEnv *env, jclass class, jlong id, const struct way *way)
+{
+	one_fn original = (one_fn)native_original(way->one);
+	one_fn total = (one_fn)native_original(TOTAL_ONE);
+	jlong ns = original(env, class, id);
+
+	count(&counts.passed_on, 1, REPORT_JAVA_ORIGINAL);
+	if (!answers() || ns < 0 || (*env)->ExceptionCheck(env))
+		return ns;
+	if (is_scaled(way) && total)
+		return fit_user(id, ns, total(env, class, id));
+	return way == &total_way ? fit(way, id, ns) : ns;
+}
 
 /* Nanoseconds, or less than 0. */
 static int64_t read_caller(const struct way *way)
@@ -82,25 +126,13 @@ static int64_t read_other(const struct way *way, int64_t id)
 	return ns;
 }
 
-/* The Java id of the calling thread; -1 if that is not known. */
-static int64_t caller_id(JNIEnv *env)
-{
-	int64_t id = threads_caller();
-
-	if (id == 0) {
-		id = java_caller_id(env);
-		threads_set_caller(id ? id : -1);
-	}
-	return id;
-}
-
 /* Of the calling thread if the id is 0. */
 static jlong one(JNIEnv *env, jclass class, jlong id, const struct way *way)
 {
 	int64_t ns = -1;
 
 	if (answers()) {
-		int64_t caller = caller_id(env);
+		int64_t caller = java_caller_id(env);
 
 		if (id == 0 || id == caller) {
 			ns = read_caller(way);
@@ -109,7 +141,7 @@ static jlong one(JNIEnv *env, jclass class, jlong id, const struct way *way)
 			ns = read_other(way, id);
 		}
 	}
-	return ns >= 0 ? ns : ask_jvm(env, class, id, way->one);
+	return ns >= 0 ? ns : ask_jvm(env, class, id, way);
 }
 
 static jlong JNICALL total_one(JNIEnv *env, jclass class, jlong id)
@@ -140,34 +172,71 @@ static void pass_on(JNIEnv *env, jclass class, jlongArray ids, jlongArray times,
 	original(env, class, ids, times);
 }
 
-/* What the JVM does not know either it leaves as it was. False: it has thrown.
- */
+/* An array with a value of each missed thread, or NULL. */
+static jlongArray gather(JNIEnv *env, const struct chunk *chunk,
+			 const jlong *values)
+{
+	jlongArray array = (*env)->NewLongArray(env, chunk->n_missed);
+
+	for (jsize i = 0; array && i < chunk->n_missed; i++)
+		(*env)->SetLongArrayRegion(env, array, i, 1,
+					   &values[chunk->missed[i]]);
+	return array;
+}
+
+static jlong element(JNIEnv *env, jlongArray array, jsize i)
+{
+	jlong value;
+
+	(*env)->GetLongArrayRegion(env, array, i, 1, &value);
+	return value;
+}
+
+/* Answers of the JVM for the missed threads, from the place of @times. */
+static void fit_missed(JNIEnv *env, struct chunk *chunk, jlongArray times,
+		       jlongArray totals, const struct way *way)
+{
+	for (jsize i = 0; i < chunk->n_missed; i++) {
+		jlong id = chunk->ids[chunk->missed[i]];
+		jlong *time = &chunk->times[chunk->missed[i]];
+		jlong ns = element(env, times, i);
+
+		/* What the JVM does not know either it leaves as it was. */
+		if (ns == *time)
+			continue;
+		if (totals)
+			ns = fit_user(id, ns, element(env, totals, i));
+		else if (way == &total_way)
+			ns = fit(way, id, ns);
+		*time = ns;
+	}
+}
+
+/* False: an exception is thrown. */
 static bool ask_jvm_for_missed(JNIEnv *env, jclass class, struct chunk *chunk,
 			       const struct way *way)
 {
-	jsize i, n = chunk->n_missed;
-	jlongArray ids = (*env)->NewLongArray(env, n);
-	jlongArray times = ids ? (*env)->NewLongArray(env, n) : NULL;
-	jlong *place;
+	jlongArray ids = gather(env, chunk, chunk->ids);
+	jlongArray times = ids ? gather(env, chunk, chunk->times) : NULL;
+	jlongArray totals = NULL;
 
 	if (!times)
 		return false;
-	for (i = 0; i < n; i++) {
-		place = &chunk->ids[chunk->missed[i]];
-		(*env)->SetLongArrayRegion(env, ids, i, 1, place);
-		place = &chunk->times[chunk->missed[i]];
-		(*env)->SetLongArrayRegion(env, times, i, 1, place);
-	}
 	pass_on(env, class, ids, times, way);
-	count(&counts.passed_on, (unsigned long)n, REPORT_JAVA_ORIGINAL);
+	count(&counts.passed_on, (unsigned long)chunk->n_missed,
+	      REPORT_JAVA_ORIGINAL);
 	if ((*env)->ExceptionCheck(env))
 		return false;
-	for (i = 0; i < n; i++) {
-		place = &chunk->times[chunk->missed[i]];
-		(*env)->GetLongArrayRegion(env, times, i, 1, place);
+	if (is_scaled(way) && native_original(TOTAL_MANY)) {
+		totals = gather(env, chunk, chunk->times);
+		if (!totals)
+			return false;
+		pass_on(env, class, ids, totals, &total_way);
 	}
+	fit_missed(env, chunk, times, totals, way);
 	(*env)->DeleteLocalRef(env, ids);
 	(*env)->DeleteLocalRef(env, times);
+	(*env)->DeleteLocalRef(env, totals);
 	return true;
 }
 
@@ -228,7 +297,7 @@ static void many(JNIEnv *env, jclass class, jlongArray ids, jlongArray times,
 		return;
 	}
 	threads_check_restore();
-	caller = caller_id(env);
+	caller = java_caller_id(env);
 	length = (*env)->GetArrayLength(env, ids);
 	for (jsize from = 0; from < length; from += chunk.n) {
 		get_ids(env, ids, from, length, &chunk);
@@ -287,8 +356,11 @@ enum native native_find(const char *name, const char *signature)
 
 void native_keep_original(enum native native, void *function)
 {
+	void *none = NULL;
+
 	if (function != natives[native].replacement)
-		atomic_store(&originals[native], function);
+		atomic_compare_exchange_strong(&originals[native], &none,
+					       function);
 }
 
 void *native_original(enum native native)

@@ -34,7 +34,8 @@ enum native native_find(const char *name, const char *signature);
 
 /*
  * Remembers the native that was bound; to be called before its replacement can
- * be. Nothing changes if it is that replacement.
+ * be. Nothing changes if one is kept already: what comes later can be another
+ * agent's, which passes on to this one.
  */
 void native_keep_original(enum native native, void *function);
 void *native_original(enum native native);

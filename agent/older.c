@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,49 +14,58 @@ static jfieldID id_field, eetop_field;
 /* What virtual threads extend, since JDK 19. */
 static jclass virtual_class;
 
+/* Set after the above. */
+static atomic_bool is_found;
+
+#define JNI_19 0x00130000
+
 bool java_thread_find(jvmtiEnv *jvmti_env, JNIEnv *env)
 {
 	jclass thread = (*env)->FindClass(env, "java/lang/Thread");
-	jfieldID id = NULL, eetop = NULL;
-	jclass found;
+	jclass class = NULL;
 
 	if (thread)
-		id = (*env)->GetFieldID(env, thread, "tid", "J");
-	if (id)
-		eetop = (*env)->GetFieldID(env, thread, "eetop", "J");
-	if (!eetop) {
+		id_field = (*env)->GetFieldID(env, thread, "tid", "J");
+	if (id_field)
+		eetop_field = (*env)->GetFieldID(env, thread, "eetop", "J");
+	if (!eetop_field) {
 		(*env)->ExceptionClear(env);
 		return false;
 	}
-	found = (*env)->FindClass(env, "java/lang/BaseVirtualThread");
-	if (found)
-		virtual_class = (*env)->NewGlobalRef(env, found);
+	/* Before that JDK it would be looked for on the whole class path. */
+	if ((*env)->GetVersion(env) >= JNI_19)
+		class = (*env)->FindClass(env, "java/lang/BaseVirtualThread");
+	if (class)
+		virtual_class = (*env)->NewGlobalRef(env, class);
 	else
 		(*env)->ExceptionClear(env);
 	jvmti = jvmti_env;
-	eetop_field = eetop;
-	id_field = id;
+	atomic_store(&is_found, true);
 	return true;
 }
 
 jlong java_thread_id(JNIEnv *env, jthread thread)
 {
-	if (!id_field || !thread ||
+	if (!atomic_load(&is_found) || !thread ||
 	    (virtual_class && (*env)->IsInstanceOf(env, thread, virtual_class)))
 		return 0;
 	return (*env)->GetLongField(env, thread, id_field);
 }
 
-jlong java_caller_id(JNIEnv *env)
+int64_t java_caller_id(JNIEnv *env)
 {
+	int64_t id = threads_caller();
 	jthread caller;
-	jlong id;
 
-	if (!jvmti ||
-	    (*jvmti)->GetCurrentThread(jvmti, &caller) != JVMTI_ERROR_NONE)
-		return 0;
-	id = java_thread_id(env, caller);
-	(*env)->DeleteLocalRef(env, caller);
+	if (id != 0 || !atomic_load(&is_found))
+		return id ? id : -1;
+	if ((*jvmti)->GetCurrentThread(jvmti, &caller) == JVMTI_ERROR_NONE) {
+		id = java_thread_id(env, caller);
+		(*env)->DeleteLocalRef(env, caller);
+	}
+	if (id == 0)
+		id = -1;
+	threads_set_caller(id);
 	return id;
 }
 
@@ -110,10 +120,10 @@ static bool add(JNIEnv *env, jthread thread, bool reported)
 static void catch_up(JNIEnv *env, jthread thread)
 {
 	jlong id = java_thread_id(env, thread);
-	jlong user_ns = ask_jvm(env, USER_ONE, id);
-	jlong total_ns = ask_jvm(env, TOTAL_ONE, id);
+	jlong user_ns = id ? ask_jvm(env, USER_ONE, id) : -1;
+	jlong total_ns = id ? ask_jvm(env, TOTAL_ONE, id) : -1;
 
-	if (id && user_ns >= 0 && total_ns >= 0)
+	if (user_ns >= 0 && total_ns >= 0)
 		threads_raise_user(id, user_ns < total_ns ? user_ns : total_ns);
 }
 
@@ -133,9 +143,12 @@ int older_threads_add(JNIEnv *env, bool reported)
 	jint n = 0;
 	int added = 0;
 
-	if (!id_field || !find_self(env) ||
+	if (!atomic_load(&is_found) || !find_self(env) ||
 	    (*jvmti)->GetAllThreads(jvmti, &n, &threads) != JVMTI_ERROR_NONE)
 		return -1;
+	/* Of those, and of what the calls below make. */
+	if ((*env)->EnsureLocalCapacity(env, n + 16) != JNI_OK)
+		(*env)->ExceptionClear(env);
 	for (jint i = 0; i < n; i++)
 		added += add(env, threads[i], reported);
 	for (jint i = 0; i < n; i++) {

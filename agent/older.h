@@ -5,6 +5,7 @@
 
 #include <jvmti.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Adds them. What cannot be found out is left to the JVM. @reported: the JVM
@@ -16,8 +17,8 @@ int older_threads_add(JNIEnv *env, bool reported);
 /* Thread.tid, or 0 of a virtual thread, which has no CPU time. */
 jlong java_thread_id(JNIEnv *env, jthread thread);
 
-/* Of the calling thread; 0 too if it cannot be found out. */
-jlong java_caller_id(JNIEnv *env);
+/* Thread.tid of the calling thread; -1 if it is not known. */
+int64_t java_caller_id(JNIEnv *env);
 
 /* Looks up the fields of java.lang.Thread; false if they are not there. */
 bool java_thread_find(jvmtiEnv *jvmti, JNIEnv *env);

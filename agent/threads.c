@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -15,9 +16,6 @@
 #define IN_ONE	 4
 #define TID_BITS 22
 #define ID_MAX	 (INT64_MAX >> TID_BITS)
-
-/* A slot that is being filled; the key of no thread. */
-#define CLAIMED (-1)
 
 struct slot {
 	/* The id and the TID; the id alone of a thread that has ended; 0. */
@@ -53,11 +51,6 @@ static bool is_key_of(int64_t key, int64_t id)
 	return key >> TID_BITS == id;
 }
 
-static bool is_free(int64_t key)
-{
-	return key != CLAIMED && tid_of(key) == 0;
-}
-
 static bool is_valid(int64_t id)
 {
 	return id > 0 && id <= ID_MAX;
@@ -78,17 +71,19 @@ static struct slot *look_up(int64_t id)
 	return NULL;
 }
 
+/* Of those who write keys: as threads begin and end. Reading takes no lock. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+/* To be called by a writer; NULL if the bucket is full. */
 static struct slot *add(int64_t id, pid_t tid, int64_t user_ns)
 {
 	struct slot *bucket = bucket_of(id);
 
 	for (int i = 0; i < IN_ONE; i++) {
-		int64_t key = atomic_load(&bucket[i].key);
-
-		if (!is_free(key) || !atomic_compare_exchange_strong(
-					     &bucket[i].key, &key, CLAIMED))
+		if (tid_of(atomic_load(&bucket[i].key)) != 0)
 			continue;
 		/* In this order: who finds the key finds its time. */
+		atomic_store(&bucket[i].key, 0);
 		atomic_store(&bucket[i].own_total_ns, 0);
 		atomic_store(&bucket[i].own_user_ns, 0);
 		atomic_store(&bucket[i].user_ns, user_ns);
@@ -110,41 +105,60 @@ int64_t threads_caller(void)
 void threads_set_caller(int64_t id)
 {
 	caller = id;
-	own = look_up(id);
+	own = NULL;
 }
 
 void threads_add(int64_t id, pid_t tid)
 {
+	struct slot *slot;
+
+	if (!is_valid(id))
+		return;
+	pthread_mutex_lock(&writing);
+	/* A scan can have found it before. */
+	slot = look_up(id);
+	if (!slot)
+		slot = add(id, tid, -id);
+	pthread_mutex_unlock(&writing);
 	caller = id;
-	own = is_valid(id) ? add(id, tid, -id) : NULL;
+	own = slot;
 }
 
 void threads_add_older(int64_t id, pid_t tid, int64_t user_ns)
 {
-	/* There already, or ended meanwhile. */
-	if (is_valid(id) && !look_up(id))
+	if (!is_valid(id))
+		return;
+	pthread_mutex_lock(&writing);
+	/* Unless it is there already, or has ended meanwhile. */
+	if (!look_up(id))
 		add(id, tid, user_ns);
+	pthread_mutex_unlock(&writing);
 }
 
 void threads_remove(int64_t id)
 {
-	struct slot *slot = look_up(id);
+	struct slot *slot;
 
-	if (id == caller) {
-		caller = 0;
-		own = NULL;
-	}
+	if (id == caller)
+		threads_set_caller(0);
+	if (!is_valid(id))
+		return;
+	pthread_mutex_lock(&writing);
 	/* What stays keeps a scan from adding it once more. */
+	slot = look_up(id);
 	if (slot)
 		atomic_store(&slot->key, make_key(id, 0));
-	else if (is_valid(id))
+	else
 		add(id, 0, 0);
+	pthread_mutex_unlock(&writing);
 }
 
 static void clear(void)
 {
+	pthread_mutex_lock(&writing);
 	for (int i = 0; i < BUCKETS * IN_ONE; i++)
 		atomic_store(&buckets[0][i].key, 0);
+	pthread_mutex_unlock(&writing);
 }
 
 /* The process that the TIDs are of; 0 if it stays the same. */
@@ -288,37 +302,66 @@ void threads_raise_user(int64_t id, int64_t user_ns)
 		raise_user(&entry, user_ns);
 }
 
-/* Unless all were forgotten. */
-static bool has_own_slot(void)
+/* The slot of the calling thread, unless there is none or all were forgotten.
+ */
+static struct slot *own_slot(void)
 {
-	return own &&
-	       is_key_of(atomic_load_explicit(&own->key, memory_order_relaxed),
-			 caller);
+	int64_t key;
+
+	if (!own && caller > 0)
+		own = look_up(caller);
+	if (!own)
+		return NULL;
+	key = atomic_load_explicit(&own->key, memory_order_relaxed);
+	if (!is_key_of(key, caller) || tid_of(key) == 0)
+		own = NULL;
+	return own;
 }
 
-/* Only the thread itself writes these. */
-static void raise_own(_Atomic int64_t *highest, int64_t ns)
+/* Only the thread itself writes these. The highest so far. */
+static int64_t raise_own(_Atomic int64_t *highest, int64_t ns)
 {
-	if (ns > atomic_load_explicit(highest, memory_order_relaxed))
-		atomic_store_explicit(highest, ns, memory_order_release);
+	int64_t seen_ns = atomic_load_explicit(highest, memory_order_relaxed);
+
+	if (ns <= seen_ns)
+		return seen_ns;
+	atomic_store_explicit(highest, ns, memory_order_release);
+	return ns;
 }
 
-void threads_own_total(int64_t total_ns)
+int64_t threads_own_total(int64_t total_ns)
 {
-	if (has_own_slot())
-		raise_own(&own->own_total_ns, total_ns);
+	struct slot *slot = own_slot();
+
+	return slot ? raise_own(&slot->own_total_ns, total_ns) : total_ns;
 }
 
 int64_t threads_own_user(int64_t user_ns, int64_t total_ns)
 {
-	if (!has_own_slot())
+	struct slot *slot = own_slot();
+
+	if (!slot)
 		return user_ns;
-	user_ns = max(user_ns, atomic_load_explicit(&own->user_ns,
-						    memory_order_relaxed));
-	if (user_ns > total_ns)
-		user_ns = total_ns;
 	/* In this order: user time is no more than a total that others see. */
-	raise_own(&own->own_total_ns, total_ns);
-	raise_own(&own->own_user_ns, user_ns);
-	return user_ns;
+	total_ns = raise_own(&slot->own_total_ns, total_ns);
+	user_ns = max(user_ns, atomic_load_explicit(&slot->user_ns,
+						    memory_order_relaxed));
+	return raise_own(&slot->own_user_ns,
+			 user_ns < total_ns ? user_ns : total_ns);
+}
+
+int64_t threads_last_total(int64_t id)
+{
+	struct slot *slot = look_up(id);
+
+	return slot ? atomic_load(&slot->own_total_ns) : 0;
+}
+
+int64_t threads_last_user(int64_t id)
+{
+	struct slot *slot = look_up(id);
+
+	return slot ? max(atomic_load(&slot->user_ns),
+			  atomic_load(&slot->own_user_ns))
+		    : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The platform threads of the JVM by their Java id, and their CPU time by the
- * kernel's clock ids. Everything here is lock-free; an id that is not found
- * says nothing of the thread.
+ * kernel's clock ids. Reading takes no lock; an id that is not found says
+ * nothing of the thread.
  */
 #ifndef AGENT_THREADS_H
 #define AGENT_THREADS_H
@@ -36,11 +36,14 @@ void threads_check_restore(void);
 /*
  * What the calling thread reads by its own clock, which can be ahead of its
  * clock ids and splits on its own, and what others read by those ids: neither
- * is told less than the other was. A user time goes with a total, and what is
- * to be told of it is returned.
+ * is told less than the other was. What is to be told is returned.
  */
-void threads_own_total(int64_t total_ns);
+int64_t threads_own_total(int64_t total_ns);
 int64_t threads_own_user(int64_t user_ns, int64_t total_ns);
+
+/* The most that was told of a thread, also of one that ends; 0 if nothing. */
+int64_t threads_last_total(int64_t id);
+int64_t threads_last_user(int64_t id);
 
 /*
  * In nanoseconds, or THREADS_MISS. User time is the kernel's estimate out of
