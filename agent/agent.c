@@ -18,6 +18,7 @@
 #include "older.h"
 #include "options.h"
 #include "report.h"
+#include "sys.h"
 #include "threads.h"
 #include "vmstructs.h"
 
@@ -283,6 +284,26 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 	return JNI_OK;
 }
 
+/* Threads first, so that what each is told from then on is kept. */
+static enum install_result install(JNIEnv *jni)
+{
+	/* Long enough for calls that the JVM was about to answer. */
+	const struct timespec a_while = {0, 50000000};
+	enum install_result result = install_find_originals();
+	bool is_found = find_threads(jni);
+
+	natives_settle(true);
+	if (is_found)
+		add_older_threads(jni, result == INSTALL_DONE);
+	if (result == INSTALL_DONE) {
+		result = install_natives(jni);
+		cpuclock__syscall(SYS_nanosleep, (long)&a_while, 0, 0);
+		older_threads_catch_up(jni);
+	}
+	natives_settle(false);
+	return result;
+}
+
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 {
 	static const char *const results[] = {
@@ -294,7 +315,6 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 				   "nothing is changed",
 	};
 	enum install_result result;
-	bool is_found;
 	JNIEnv *jni;
 
 	(void)reserved;
@@ -308,10 +328,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 	    !start(vm, false))
 		return JNI_OK;
 	describe();
-	is_found = find_threads(jni);
-	result = install_natives(jni);
-	if (is_found)
-		add_older_threads(jni, result == INSTALL_DONE);
+	result = install(jni);
 	SAY_VERBOSE("%s", results[result]);
 	return JNI_OK;
 }

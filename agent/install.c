@@ -222,12 +222,8 @@ enum install_result install_find_originals(void)
 
 enum install_result install_natives(JNIEnv *env)
 {
-	enum install_result result = install_find_originals();
-	jclass target;
+	jclass target = (*env)->FindClass(env, NATIVES_CLASS);
 
-	if (result != INSTALL_DONE)
-		return result;
-	target = (*env)->FindClass(env, NATIVES_CLASS);
 	if (forget_exception(env) || !target)
 		return INSTALL_UNKNOWN;
 	if (!natives_are_of(env, target))

@@ -15,6 +15,7 @@ enum install_result {
 /* Keeps the JVM's own natives, of those that are not kept yet. */
 enum install_result install_find_originals(void);
 
+/* To be called after that is done. */
 enum install_result install_natives(JNIEnv *env);
 
 #endif

@@ -13,7 +13,7 @@ typedef jlong(JNICALL *one_fn)(JNIEnv *, jclass, jlong);
 typedef void(JNICALL *many_fn)(JNIEnv *, jclass, jlongArray, jlongArray);
 
 static void *_Atomic originals[N_NATIVES];
-static atomic_bool is_on, is_raw, is_counting;
+static atomic_bool is_on, is_raw, is_counting, is_settling;
 
 static struct {
 	atomic_ulong current_total, current_user, others, passed_on;
@@ -79,12 +79,15 @@ static jlong fit(const struct way *way, jlong id, jlong ns)
 	return ns >= 0 && ns < last_ns ? last_ns : ns;
 }
 
-/* The same of a user time: no more than a total that was asked for later. */
+/*
+ * The same of a user time: no more than a total that was asked for later. If
+ * there was none any more, the thread has ended.
+ */
 static jlong fit_user(jlong id, jlong user_ns, jlong total_ns)
 {
 	user_ns = fit(&user_way, id, user_ns);
 	total_ns = fit(&total_way, id, total_ns);
-	return total_ns >= 0 && user_ns > total_ns ? total_ns : user_ns;
+	return user_ns > total_ns ? total_ns : user_ns;
 }
 
 static bool is_scaled(const struct way *way)
@@ -117,12 +120,19 @@ static int64_t read_caller(const struct way *way)
 	return ns;
 }
 
-static int64_t read_other(const struct way *way, int64_t id)
+static int64_t read_other(JNIEnv *env, jclass class, const struct way *way,
+			  int64_t id)
 {
 	int64_t ns = way->of_other(id);
 
-	if (ns >= 0)
-		count(&counts.others, 1, REPORT_JAVA_OTHER);
+	if (ns < 0)
+		return ns;
+	count(&counts.others, 1, REPORT_JAVA_OTHER);
+	if (atomic_load_explicit(&is_settling, memory_order_relaxed) &&
+	    is_scaled(way)) {
+		threads_raise_user(id, ask_jvm(env, class, id, way));
+		ns = way->of_other(id);
+	}
 	return ns;
 }
 
@@ -138,7 +148,7 @@ static jlong one(JNIEnv *env, jclass class, jlong id, const struct way *way)
 			ns = read_caller(way);
 		} else {
 			threads_check_restore();
-			ns = read_other(way, id);
+			ns = read_other(env, class, way, id);
 		}
 	}
 	return ns >= 0 ? ns : ask_jvm(env, class, id, way);
@@ -204,9 +214,13 @@ static void fit_missed(JNIEnv *env, struct chunk *chunk, jlongArray times,
 		/* What the JVM does not know either it leaves as it was. */
 		if (ns == *time)
 			continue;
-		if (totals)
-			ns = fit_user(id, ns, element(env, totals, i));
-		else if (way == &total_way)
+		if (totals) {
+			jlong total_ns = element(env, totals, i);
+
+			if (total_ns == *time)
+				continue;
+			ns = fit_user(id, ns, total_ns);
+		} else if (way == &total_way)
 			ns = fit(way, id, ns);
 		*time = ns;
 	}
@@ -240,14 +254,14 @@ static bool ask_jvm_for_missed(JNIEnv *env, jclass class, struct chunk *chunk,
 	return true;
 }
 
-static void read_chunk(struct chunk *chunk, int64_t caller,
-		       const struct way *way)
+static void read_chunk(JNIEnv *env, jclass class, struct chunk *chunk,
+		       int64_t caller, const struct way *way)
 {
 	chunk->n_missed = 0;
 	for (jsize i = 0; i < chunk->n; i++) {
 		jlong id = chunk->ids[i];
-		int64_t ns =
-			id == caller ? read_caller(way) : read_other(way, id);
+		int64_t ns = id == caller ? read_caller(way)
+					  : read_other(env, class, way, id);
 
 		if (ns >= 0)
 			chunk->times[i] = ns;
@@ -303,7 +317,7 @@ static void many(JNIEnv *env, jclass class, jlongArray ids, jlongArray times,
 		get_ids(env, ids, from, length, &chunk);
 		(*env)->GetLongArrayRegion(env, times, from, chunk.n,
 					   chunk.times);
-		read_chunk(&chunk, caller, way);
+		read_chunk(env, class, &chunk, caller, way);
 		if (chunk.n_missed &&
 		    !ask_jvm_for_missed(env, class, &chunk, way))
 			return;
@@ -384,6 +398,11 @@ void natives_configure(bool raw_user, bool on)
 {
 	atomic_store(&is_raw, raw_user);
 	atomic_store(&is_on, on);
+}
+
+void natives_settle(bool settling)
+{
+	atomic_store(&is_settling, settling);
 }
 
 void natives_count(void)

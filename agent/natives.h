@@ -46,6 +46,12 @@ bool natives_are_of(JNIEnv *env, jclass class);
 /* user=jdk26, of other threads; and whether to answer at all. */
 void natives_configure(bool raw_user, bool on);
 
+/*
+ * While calls that began before an attach may still be answered by the JVM, to
+ * the threads that made them: others are told no less than the JVM tells.
+ */
+void natives_settle(bool settling);
+
 /* Counts from now on. */
 void natives_count(void);
 

@@ -116,7 +116,6 @@ static bool add(JNIEnv *env, jthread thread, bool reported)
 	return true;
 }
 
-/* Calls that the JVM was about to answer can have told more by now. */
 static void catch_up(JNIEnv *env, jthread thread)
 {
 	jlong id = java_thread_id(env, thread);
@@ -137,25 +136,52 @@ static bool find_self(JNIEnv *env)
 	       find_tid(env, self) == (pid_t)syscall(SYS_gettid);
 }
 
+/* NULL, or the JVM's list of its threads; to be given back by free_threads. */
+static jthread *get_threads(JNIEnv *env, jint *ret_n)
+{
+	jthread *threads;
+
+	if ((*jvmti)->GetAllThreads(jvmti, ret_n, &threads) != JVMTI_ERROR_NONE)
+		return NULL;
+	/* Of those, and of what the calls below make. */
+	if ((*env)->EnsureLocalCapacity(env, *ret_n + 16) != JNI_OK)
+		(*env)->ExceptionClear(env);
+	return threads;
+}
+
+static void free_threads(JNIEnv *env, jthread *threads, jint n)
+{
+	for (jint i = 0; i < n; i++)
+		(*env)->DeleteLocalRef(env, threads[i]);
+	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+}
+
 int older_threads_add(JNIEnv *env, bool reported)
 {
 	jthread *threads;
-	jint n = 0;
 	int added = 0;
+	jint n;
 
-	if (!atomic_load(&is_found) || !find_self(env) ||
-	    (*jvmti)->GetAllThreads(jvmti, &n, &threads) != JVMTI_ERROR_NONE)
+	if (!atomic_load(&is_found) || !find_self(env))
 		return -1;
-	/* Of those, and of what the calls below make. */
-	if ((*env)->EnsureLocalCapacity(env, n + 16) != JNI_OK)
-		(*env)->ExceptionClear(env);
+	threads = get_threads(env, &n);
+	if (!threads)
+		return -1;
 	for (jint i = 0; i < n; i++)
 		added += add(env, threads[i], reported);
-	for (jint i = 0; i < n; i++) {
-		if (reported)
-			catch_up(env, threads[i]);
-		(*env)->DeleteLocalRef(env, threads[i]);
-	}
-	(*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+	free_threads(env, threads, n);
 	return added;
+}
+
+void older_threads_catch_up(JNIEnv *env)
+{
+	jthread *threads;
+	jint n;
+
+	threads = atomic_load(&is_found) ? get_threads(env, &n) : NULL;
+	if (!threads)
+		return;
+	for (jint i = 0; i < n; i++)
+		catch_up(env, threads[i]);
+	free_threads(env, threads, n);
 }

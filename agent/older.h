@@ -14,6 +14,9 @@
  */
 int older_threads_add(JNIEnv *env, bool reported);
 
+/* For what the JVM told of them since. */
+void older_threads_catch_up(JNIEnv *env);
+
 /* Thread.tid, or 0 of a virtual thread, which has no CPU time. */
 jlong java_thread_id(JNIEnv *env, jthread thread);
 

@@ -218,7 +218,7 @@ public final class Attach {
 	}
 
 	private static String expect(boolean coarseBefore, boolean coarse) {
-		if (!coarseBefore)
+		if (!coarseBefore || Times.TICKS)
 			throw new Tap.Skip("this JVM's own user time is as fine");
 		if (Agents.PATH != null && System.getProperty("options", "")
 				.matches(".*(user=jdk26|source=proc).*"))

@@ -264,6 +264,8 @@ user_over="by itself: user is not more than the total"
 
 @test "nor when it is attached half-way" {
 	needs_agent
+	[ ${#ticks[@]} -eq 0 ] ||
+		skip "this JVM tells raw ticks before: see cpuclock-agent(7)"
 	passes "${accuracy[@]}" "${attachable[@]}" "${ticks[@]}" \
 		-Dagent="$AGENT" Accuracy
 }
