@@ -21,7 +21,10 @@ setup_file() {
 		sed -n 's/^ *java.specification.version = //p')
 	export JDK=${version#1.}
 	[ -n "$JDK" ]
-	echo "# JDK $JDK: $("${java[@]}" -version 2>&1 | sed -n 3p)" >&3
+	TICKS=$("${java[@]}" -cp "$CLASSES" Ticks)
+	export TICKS
+	echo "# JDK $JDK, user time is $TICKS:" \
+		"$("${java[@]}" -version 2>&1 | sed -n 3p)" >&3
 }
 
 setup() {
@@ -38,9 +41,8 @@ setup() {
 	if [ "$JDK" -eq 19 ] || [ "$JDK" -eq 20 ]; then
 		preview=(--enable-preview)
 	fi
-	# From 26 on the JVM's own user times are raw ticks.
 	ticks=()
-	if [ "$JDK" -ge 26 ]; then
+	if [ "$TICKS" = ticks ]; then
 		ticks=(-Dticks=true)
 	fi
 	world=here
@@ -191,6 +193,7 @@ no_continuations=(-XX:+UnlockExperimentalVMOptions -XX:-VMContinuations)
 
 @test "with the agent, where perf events and rseq are off" {
 	needs_agent
+	needs_long
 	needs_world neither-epoch
 	semantics "$(with)"
 }
@@ -312,6 +315,7 @@ with_churn() {
 
 @test "threads come and go with the agent, where rseq is off" {
 	needs_agent
+	needs_long
 	needs_world rseq-off
 	with_churn "$(with)"
 }
