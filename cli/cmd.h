@@ -11,6 +11,8 @@ enum {
 	CMD_OK = 0,
 	CMD_FAILURE = 1,
 	CMD_USAGE = 2,
+	CMD_NOT_EXECUTABLE = 126,
+	CMD_NOT_FOUND = 127,
 	CMD_SIGNALLED = 128, /* and the number of the signal */
 };
 
@@ -27,6 +29,7 @@ extern const struct cmd cmd_decode;
 extern const struct cmd cmd_encode;
 extern const struct cmd cmd_bench;
 extern const struct cmd cmd_check;
+extern const struct cmd cmd_run;
 
 /* "cpuclock NAME: ..." on stderr, in one line; returns CMD_FAILURE. Without a
  * command: "cpuclock: ...". */
@@ -42,6 +45,9 @@ int cmd_bad_option(const struct cmd *cmd, int result, char **argv);
 
 /* Prints the command's --help; returns CMD_OK. */
 int cmd_help(const struct cmd *cmd);
+
+/* Before another program is executed: SIGPIPE as it was when this one began. */
+void cmd_restore_sigpipe(void);
 
 /* A whole decimal number of a range, nothing before or behind it. */
 bool cmd_parse_number(const char *text, int64_t min, int64_t max,

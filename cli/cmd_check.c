@@ -12,11 +12,15 @@
 #include "machine.h"
 #include "table.h"
 
-#define N_EPOCHS 2
+/* The last one is no epoch: what answers where there is none. */
+#define N_EPOCHS  2
+#define N_RESULTS (N_EPOCHS + 1)
 
 struct epoch_result {
 	const struct cpuclock__epoch *epoch;
-	const char *why; /* not tried; NULL if it was */
+	const char *name;
+	bool was_tried;
+	const char *why; /* not, of an epoch */
 	bool was_caught; /* the library turned it off meanwhile */
 	struct load_result load;
 };
@@ -73,6 +77,14 @@ static int parse(int argc, char **argv, struct options *options)
 	return CMD_OK;
 }
 
+static int run_load(const struct options *options, struct epoch_result *result)
+{
+	result->was_tried = true;
+	return load_run((int)options->threads,
+			options->seconds * 1000000000 / N_EPOCHS,
+			&result->load);
+}
+
 static int run_epoch(const struct options *options, struct epoch_result *result)
 {
 	const struct cpuclock__verdict *verdict =
@@ -83,15 +95,28 @@ static int run_epoch(const struct options *options, struct epoch_result *result)
 		result->why = verdict->why;
 		return 0;
 	}
-	err = load_run((int)options->threads,
-		       options->seconds * 1000000000 / N_EPOCHS, &result->load);
+	err = run_load(options, result);
 	result->was_caught = cpuclock__epoch_chosen() != result->epoch;
 	return err;
 }
 
+/* Each epoch that there is; without any, what the calls are answered by. */
+static int run_all(const struct options *options, struct epoch_result *results)
+{
+	bool any = false;
+	int err = 0;
+
+	for (int i = 0; i < N_EPOCHS && !err; i++) {
+		err = run_epoch(options, &results[i]);
+		any = any || results[i].was_tried;
+	}
+	cpuclock__epoch_use(NULL);
+	return err || any ? err : run_load(options, &results[N_EPOCHS]);
+}
+
 static bool is_kept(const struct epoch_result *result)
 {
-	return result->why ||
+	return !result->was_tried ||
 	       (!result->was_caught && load_kept_promises(&result->load));
 }
 
@@ -112,12 +137,12 @@ static bool print_errors(struct epoch_result *results)
 
 	if (!table)
 		return false;
-	for (int i = 0; i < N_EPOCHS; i++) {
+	for (int i = 0; i < N_RESULTS; i++) {
 		struct load_result *load = &results[i].load;
 
-		if (results[i].why)
+		if (!results[i].was_tried)
 			continue;
-		table_cell(table, "%s", results[i].epoch->name);
+		table_cell(table, "%s", results[i].name);
 		for (size_t j = 0; j < N_SHOWN; j++)
 			table_cell(table, "%" PRId32,
 				   load_percentile(load, percentiles[j]));
@@ -148,12 +173,12 @@ static bool print_promises(const struct epoch_result *results)
 
 	if (!table)
 		return false;
-	for (int i = 0; i < N_EPOCHS; i++) {
+	for (int i = 0; i < N_RESULTS; i++) {
 		const struct load_result *load = &results[i].load;
 
-		if (results[i].why)
+		if (!results[i].was_tried)
 			continue;
-		table_cell(table, "%s", results[i].epoch->name);
+		table_cell(table, "%s", results[i].name);
 		table_cell(table, "%" PRIu64, load->reads);
 		table_cell(table, "%" PRIu64, load->switches);
 		table_cell(table, "%" PRIu64, load->misses);
@@ -214,14 +239,14 @@ static bool print(struct epoch_result *results,
 	bool ok = print_errors(results) && print_promises(results) &&
 		  print_splits(splits);
 
-	for (int i = 0; i < N_EPOCHS; i++) {
+	for (int i = 0; i < N_RESULTS; i++) {
 		if (results[i].why)
-			printf("\n%s was not tried: %s\n",
-			       results[i].epoch->name, results[i].why);
+			printf("\n%s was not tried: %s\n", results[i].name,
+			       results[i].why);
 		if (results[i].was_caught)
 			printf("\n%s was turned off: the kernel did not show a "
 			       "switch\n",
-			       results[i].epoch->name);
+			       results[i].name);
 	}
 	return ok;
 }
@@ -256,11 +281,13 @@ static void print_json(struct epoch_result *results,
 
 	json_begin_object(&json, NULL);
 	json_begin_array(&json, "epochs");
-	for (int i = 0; i < N_EPOCHS; i++) {
+	for (int i = 0; i < N_RESULTS; i++) {
+		if (!results[i].was_tried && !results[i].why)
+			continue;
 		json_begin_object(&json, NULL);
-		json_string(&json, "epoch", results[i].epoch->name);
+		json_string(&json, "epoch", results[i].name);
 		json_string(&json, "why_not", results[i].why);
-		if (!results[i].why) {
+		if (results[i].was_tried) {
 			json_bool(&json, "promises_kept", is_kept(&results[i]));
 			json_load(&json, &results[i].load);
 		}
@@ -288,9 +315,10 @@ static void print_json(struct epoch_result *results,
 
 static int run(int argc, char **argv)
 {
-	struct epoch_result results[N_EPOCHS] = {
-		{.epoch = &cpuclock__epoch_rseq},
-		{.epoch = &cpuclock__epoch_perf},
+	struct epoch_result results[N_RESULTS] = {
+		{.epoch = &cpuclock__epoch_rseq, .name = "fast:rseq"},
+		{.epoch = &cpuclock__epoch_perf, .name = "fast:perf"},
+		{.name = "self"},
 	};
 	struct split_result splits[N_SPLITS];
 	struct options options = {.seconds = 6};
@@ -304,11 +332,7 @@ static int run(int argc, char **argv)
 	if (options.threads == 0)
 		options.threads = 2L * machine.cpus;
 
-	for (int i = 0; i < N_EPOCHS && !status; i++) {
-		status = run_epoch(&options, &results[i]);
-		kept = kept && is_kept(&results[i]);
-	}
-	cpuclock__epoch_use(NULL);
+	status = run_all(&options, results);
 	if (!status)
 		status = split_run(splits);
 	if (status)
@@ -318,8 +342,10 @@ static int run(int argc, char **argv)
 		print_json(results, splits);
 	else if (!print(results, splits))
 		status = cmd_fail(&cmd_check, "out of memory");
-	for (int i = 0; i < N_EPOCHS; i++)
+	for (int i = 0; i < N_RESULTS; i++) {
+		kept = kept && is_kept(&results[i]);
 		free(results[i].load.errors);
+	}
 	if (!kept)
 		status = cmd_fail(&cmd_check,
 				  "a promise was broken; use another "

@@ -13,7 +13,7 @@
 
 static const struct cmd *const commands[] = {
 	&cmd_info,  &cmd_read,	&cmd_decode, &cmd_encode,
-	&cmd_bench, &cmd_check, NULL,
+	&cmd_bench, &cmd_check, &cmd_run,    NULL,
 };
 
 /* What is longer is cut. */
@@ -157,6 +157,13 @@ static int run(int argc, char **argv)
 	return cmd->run(argc - 1, argv + 1);
 }
 
+static sighandler_t old_sigpipe;
+
+void cmd_restore_sigpipe(void)
+{
+	signal(SIGPIPE, old_sigpipe);
+}
+
 /*
  * A file opened while descriptors 0 to 2 are free would become standard output.
  * With /dev/null in their place, and open for reading only, writes fail.
@@ -165,7 +172,7 @@ static void occupy_standard_descriptors(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", O_RDONLY);
+			open("/dev/null", O_RDONLY | O_CLOEXEC);
 	}
 }
 
@@ -177,7 +184,7 @@ int main(int argc, char **argv)
 
 	occupy_standard_descriptors();
 	/* A reader that went away is a write error like a full disk. */
-	signal(SIGPIPE, SIG_IGN);
+	old_sigpipe = signal(SIGPIPE, SIG_IGN);
 	/* All is written at the end, where the errno is not lost. */
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 

@@ -289,7 +289,8 @@ struct cpuclock;
  *              is not of its enum; @id is a thread where a process is asked for
  * -ENOENT      there is no source of that name
  * -EOPNOTSUPP  the source does not give this kind, or not for this target; or
- *              it needs /proc, which is not mounted
+ *              it needs /proc, which is not mounted, or that of another PID
+ *              namespace
  * -ESRCH       the thread or process does not exist, or has ended
  * -EPERM       CPUCLOCK_THREAD, and the thread belongs to another process; or
  *              CPUCLOCK_FOREIGN by a source that reads clock ids
@@ -352,7 +353,7 @@ struct cpuclock_source_info {
 	const char *summary;
 	unsigned int targets; /* bits 1u << enum cpuclock_target */
 	unsigned int kinds;   /* bits 1u << enum cpuclock_kind */
-	int system_calls;     /* per read */
+	int system_calls;     /* per read; of fast, while it carries forward */
 	int status;	      /* 0 if it works here, else -errno */
 	const char *why;      /* why not; NULL if it works */
 };
@@ -360,7 +361,9 @@ struct cpuclock_source_info {
 /*
  * cpuclock_source_info - describe a source, and say whether it works here.
  *
- * The answer is found by trying, once per process, and kept.
+ * The answer is found by trying, once per process, and kept; but not that of a
+ * passing shortage. `fast` can be turned off later, as cpuclock_self_source
+ * then says, and a thread that is denied its epoch asks the kernel.
  *
  * -ENOENT  there is no source of that name
  *

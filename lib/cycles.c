@@ -13,6 +13,7 @@
 #include <cpuid.h>
 #endif
 
+#include "constructor.h"
 #include "cycles.h"
 #include "forkguard.h"
 
@@ -89,7 +90,7 @@ static struct pair read_pair(void)
 /* Set for good; start itself is for who measures. */
 static atomic_bool has_start;
 
-__attribute__((constructor)) static void take_start(void)
+CPUCLOCK__CONSTRUCTOR static void take_start(void)
 {
 	if (!cpuclock__cycles_usable())
 		return;

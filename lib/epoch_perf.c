@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "constructor.h"
 #include "epoch.h"
 #include "perf_page.h"
 
@@ -35,7 +36,7 @@ static void close_page(void *page)
 		cpuclock__perf_page_close(page);
 }
 
-__attribute__((constructor)) static void make_page_key(void)
+CPUCLOCK__CONSTRUCTOR static void make_page_key(void)
 {
 	have_page_key = pthread_key_create(&page_key, close_page) == 0;
 	/* glibc allocates for any later key, also in a signal handler. */

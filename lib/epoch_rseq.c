@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "constructor.h"
 #include "epoch.h"
 
 #if defined(__x86_64__)
@@ -132,7 +133,7 @@ static void unregister_area(void *area)
 		SIGNATURE);
 }
 
-__attribute__((constructor)) static void make_area_key(void)
+CPUCLOCK__CONSTRUCTOR static void make_area_key(void)
 {
 	if (!&__rseq_size)
 		have_area_key =

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "constructor.h"
 #include "forkguard.h"
 #include "sys.h"
 
@@ -10,7 +11,7 @@ static struct cpuclock__process none;
 struct cpuclock__process *cpuclock__process = &none;
 static bool missing;
 
-__attribute__((constructor)) static void make_page(void)
+CPUCLOCK__CONSTRUCTOR static void make_page(void)
 {
 	void *page = mmap(NULL, sizeof(none), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -8,6 +8,7 @@
  * split as of the anchor, carried forward by the proportion since the one
  * before. See fast.h; where no epoch works, `self` and `rusage` answer.
  */
+#include "cycles.h"
 #include "epoch.h"
 #include "fast.h"
 
@@ -56,10 +57,13 @@ static int64_t read_fast(const struct cpuclock *clock)
 	}
 }
 
+/* The step of the counter, some ten ns on arm64, rounded up; 1 ns at least. */
 static int64_t resolution(enum cpuclock_kind kind)
 {
+	uint64_t rate = cpuclock__cycles_rate();
+
 	(void)kind;
-	return 1;
+	return rate ? (int64_t)((rate - 1) >> CPUCLOCK__RATE_SHIFT) + 1 : 1;
 }
 
 const struct cpuclock__source cpuclock__source_fast = {

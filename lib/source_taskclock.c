@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "constructor.h"
 #include "cycles.h"
 #include "forkguard.h"
 #include "perf_page.h"
@@ -48,7 +49,7 @@ static void forget_page(void)
 	pthread_setspecific(page_key, NULL);
 }
 
-__attribute__((constructor)) static void make_page_key(void)
+CPUCLOCK__CONSTRUCTOR static void make_page_key(void)
 {
 	have_page_key = pthread_key_create(&page_key, close_page) == 0 &&
 			pthread_atfork(NULL, NULL, forget_page) == 0;

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+
 /**
- * Says whether the user times here are raw "ticks" or "scaled" to the total, in
- * units of 10 ms. A version does not tell: what JDK 26 brought was brought to
- * later releases of older ones too.
+ * Says whether this JVM's user time is raw ticks (JDK 26, and builds of 25 that
+ * have its change): true, or false if it comes in the units of /proc. A kernel
+ * with 100 ticks a second has both alike; then this says false.
  */
 public final class Ticks {
-	private static final int THREADS = 60;
-	private static final long UNIT_NS = 10000000;
+	private static final long STAT_UNIT_NS = 10000000;
 
 	private Ticks() {
 	}
 
 	public static void main(String[] args) {
+		ThreadMXBean threads = ManagementFactory.getThreadMXBean();
 		boolean ticks = false;
+		long user = 0;
 
-		for (int i = 0; i < THREADS && !ticks; i++) {
-			Waiter waiter = new Waiter("ticks-" + i, 3000000);
-
-			waiter.begin().settle();
-			/* A tick of 10 ms falls into some of them. */
-			ticks = waiter.user_ns > waiter.total_ns ||
-				waiter.user_ns % UNIT_NS != 0;
-			waiter.end();
+		while (user < 10 * STAT_UNIT_NS && !ticks) {
+			user = threads.getCurrentThreadUserTime();
+			ticks = user % STAT_UNIT_NS != 0;
 		}
-		System.out.println(ticks ? "ticks" : "scaled");
+		System.out.println(ticks);
 	}
 }

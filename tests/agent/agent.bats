@@ -21,9 +21,9 @@ setup_file() {
 		sed -n 's/^ *java.specification.version = //p')
 	export JDK=${version#1.}
 	[ -n "$JDK" ]
-	TICKS=$("${java[@]}" -cp "$CLASSES" Ticks)
+	TICKS=${TICKS:-$("${java[@]}" -cp "$CLASSES" Ticks)}
 	export TICKS
-	echo "# JDK $JDK, user time is $TICKS:" \
+	echo "# JDK $JDK, user time is raw ticks: $TICKS:" \
 		"$("${java[@]}" -version 2>&1 | sed -n 3p)" >&3
 }
 
@@ -41,8 +41,9 @@ setup() {
 	if [ "$JDK" -eq 19 ] || [ "$JDK" -eq 20 ]; then
 		preview=(--enable-preview)
 	fi
+	# From 26 on, and in late releases of 25, the JVM's own are raw ticks.
 	ticks=()
-	if [ "$TICKS" = ticks ]; then
+	if [ "$TICKS" = true ]; then
 		ticks=(-Dticks=true)
 	fi
 	world=here

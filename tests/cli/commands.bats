@@ -22,6 +22,7 @@ decode --help
 encode -p 1
 encode -t 0 --json
 encode --help
+run --help
 bench --list
 bench --help
 bench --time 1ms --iterations 2 --threads 1 --mode avgt floor.cycles
@@ -40,7 +41,7 @@ for_each_printing() {
 
 @test "--help lists every command, on standard output" {
 	local command
-	for command in info read decode encode bench; do
+	for command in info read decode encode bench check run; do
 		prints "^  $command +[a-z]" "$CPUCLOCK" --help
 		prints "^  $command +[a-z]" "$CPUCLOCK" -h
 	done

@@ -227,13 +227,14 @@ PYTHON
 
 # ---- Installed
 
-@test "install gives header, libraries, pkg-config file, command and pages" {
+@test "install gives header, libraries, shim, pkg-config file, command and pages" {
 	needs_install
 	cmp "$(installed '*/include/cpuclock.h')" "$header"
 	installed '*/lib*/libcpuclock.a'
 	installed '*/lib*/libcpuclock.so'
 	installed '*/lib*/libcpuclock.so.0'
 	installed '*/pkgconfig/cpuclock.pc'
+	installed '*/lib*/libcpuclock-preload.so'
 	installed '*/bin/cpuclock'
 	installed '*/man/man1/cpuclock.1*'
 	installed '*/man/man3/cpuclock.3*'
@@ -456,11 +457,10 @@ build_and_run() {
 
 @test "every source file names its licence in its first lines" {
 	local file
-	find "$SOURCE_ROOT"/{include,lib,cli,tests} "$SOURCE_ROOT"/dev \
+	find "$SOURCE_ROOT"/{include,lib,cli,preload,agent,bench,tests} "$SOURCE_ROOT"/dev \
 		"$SOURCE_ROOT"/.ci/run -type f \
-		\( -name '*.[ch]' -o -name '*.py' -o -name '*.bats' -o \
-		-name '*.bash' -o -name '*.sh' -o -name '*.java' -o -name dev -o \
-		-name run \) \
+		\( -name '*.[ch]' -o -name '*.java' -o -name '*.py' -o -name '*.bats' -o \
+		-name '*.bash' -o -name '*.sh' -o -name dev -o -name run \) \
 		>"$BATS_TEST_TMPDIR/files"
 	while read -r file; do
 		echo "$file"

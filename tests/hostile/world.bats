@@ -177,3 +177,15 @@ works() {
 	done
 	grep -q '^cpuclock.floor.syscall$' "$out"
 }
+
+@test "check: what answers here keeps its promises" {
+	capture cpuclock check --time 2 --threads 2
+	if in_list "$WORLD" "clocks-denied rusage-denied"; then
+		[ "$code" -eq 1 ] || explain "no clock, and no failure"
+		return
+	fi
+	[ "$code" -eq 0 ] || explain "a promise is broken, or it fails"
+	grep -qE '^(fast:rseq|fast:perf|self) .* kept$' "$out" ||
+		explain "nothing was tried"
+	lacks BROKEN "$out"
+}

@@ -1,61 +1,16 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Part of ./dev kernels: files out of Debian's packages, by an apt configuration
-# of their own. They are downloaded and never installed, and what Debian calls
-# its kernels today is looked up. All of it stays under build-kernels/.
+# Part of ./dev kernels: files out of Debian's packages, by tests/debian.sh. They
+# are downloaded and never installed, and what Debian calls its kernels today is
+# looked up. All of it stays under build-kernels/.
 
 KERNELS_DIR=$PWD/build-kernels
 APT_DIR=$KERNELS_DIR/apt
+# shellcheck disable=SC2034 # for tests/debian.sh
+APT_SUITES="bookworm trixie sid"
 
 # SERIES:SUITE, and where to find the newest of that series.
 KERNEL_SERIES="6.1:bookworm 6.12:trixie newest:sid"
-
-# The mirror that this machine has Debian from.
-find_mirror() {
-	# shellcheck disable=SC2016 # for apt
-	apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' \
-		'Created-By: Packages' |
-		awk -F '|' '$1 == "Debian" && $2 == "Debian" && !n++ { print $3 }'
-}
-
-# private_apt ARCH COMMAND ARG...: apt-get or apt-cache, as on a machine of that
-# architecture
-private_apt() {
-	local arch=$1 command=$2
-	shift 2
-	"$command" -qq -oDir::Etc::sourcelist="$APT_DIR/sources.list" \
-		-oDir::Etc::sourceparts=/dev/null \
-		-oDir::State::Lists="$APT_DIR/$arch/lists" \
-		-oDir::Cache="$APT_DIR/$arch/cache" \
-		-oAPT::Architecture="$arch" -oAPT::Architectures="$arch" \
-		-oAPT::Sandbox::User="$(id -un)" \
-		-oAcquire::Languages=none \
-		-oAcquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
-		"$@"
-}
-
-# Lets private_apt know what there is.
-update_private_apt() {
-	local arch=$1 mirror series
-	[ ! -d "$APT_DIR/$arch" ] || return 0
-	mirror=$(find_mirror)
-	if [ -z "$mirror" ]; then
-		as_root apt-get update -qq || return
-		mirror=$(find_mirror)
-	fi
-	[ -n "$mirror" ] || return
-	say "looking up Debian's packages for $arch"
-	mkdir -p "$APT_DIR/$arch"/{lists,cache/archives}/partial
-	for series in $KERNEL_SERIES; do
-		printf 'deb [signed-by=%s] %s %s main\n' \
-			/usr/share/keyrings/debian-archive-keyring.gpg \
-			"$mirror" "${series#*:}"
-	done >"$APT_DIR/sources.list"
-	if ! private_apt "$arch" apt-get update -oAPT::Update::Error-Mode=any; then
-		rm -rf "${APT_DIR:?}/$arch"
-		return 1
-	fi
-}
 
 # unpack ARCH PACKAGE DIR [PATTERN...]: a package's files, or those that match
 unpack() {

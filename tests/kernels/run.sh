@@ -112,22 +112,29 @@ digest() {
 		}'
 }
 
-# boot_all ARCH: one after the other, as each keeps one CPU of the machine busy
+# digest_log LOG: leaves LOG.digest; prints how many failed
+digest_log() {
+	tr -d '\r' <"$1" | digest >"$1.digest"
+	awk '/^= / { print $7 }' "$1.digest"
+}
+
+# boot_all ARCH: one after the other, as each keeps one CPU of the machine busy.
+# A guest in which something failed is booted once more: an emulated CPU stands
+# still when the machine's own are busy.
 boot_all() {
-	local arch=$1 series kernel release log start tries
+	local arch=$1 series kernel release log start tries failures
 	for series in $KERNEL_SERIES; do
 		kernel=$(kernel_file "$arch" "${series%:*}")
 		release=${kernel##*/vmlinuz-}
 		log=$KERNELS_DIR/$arch/${series%:*}.log
 		say "booting $release"
 		start=$SECONDS
-		for tries in 1 2 3; do
+		for tries in 1 2; do
 			boot "$arch" "$kernel" "$(first_source "$release")" "$log" || true
-			if grep -q '^@ ' "$log"; then
-				break
-			fi
-			say "$release stopped before its first program, try $tries of 3:"
-			tail -n 3 "$log" >&2
+			failures=$(digest_log "$log")
+			[ "${failures:-1}" -gt 0 ] || break
+			say "$release: ${failures:-1} failed, try $tries of 2:"
+			grep -v '^# SKIP' "$log.digest" >&2
 		done
 		echo "$((SECONDS - start))" >"$log.seconds"
 	done
@@ -142,7 +149,6 @@ count_all() {
 		release=${release##*/vmlinuz-}
 		log=$KERNELS_DIR/$arch/${series%:*}.log
 		say "$release said:"
-		tr -d '\r' <"$log" | digest >"$log.digest"
 		grep -v '^= ' "$log.digest" >&2 || true
 		row=$(sed -n 's/^= //p' "$log.digest")
 		table+="${release%-cloud-*} $arch $row $(<"$log.seconds")s"$'\n'

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleep is never billed, by whatever way the thread leaves its CPU. What matters
- * are short blocks, as an anchor is carried forward for 1 ms only: a long one
- * would hide a lie.
+ * Sleep is never billed, by whatever way the thread leaves its CPU. What
+ * matters are short blocks, as an anchor is carried forward for 1 ms only: a
+ * long one would hide a lie.
  *
  * Public reports: scylladb/seastar #416 and #1521, cockroachdb/cockroach
  * #95529, google/benchmark #96 (negative or backward values); google/tcmalloc
@@ -75,8 +75,9 @@ static void check_blocks(const char *what, block_fn block, long us,
 	assert_true(switches >= (long)count / 2);
 	/* Time that a hypervisor took shows too, but not at every block. */
 	assert_true(errors_are_noise(&errors, 10 * count));
-	/* Nothing adds up. */
-	assert_true(llabs(fast_ns - kernel) <= 2 * NOISE_NS);
+	/* Nothing adds up; what a hypervisor took may be in the last answer. */
+	assert_true(llabs(fast_ns - kernel) <=
+		    (switches < (long)count ? WINDOW_NS : 2 * NOISE_NS));
 }
 
 static void check_way(void **state, const char *what, block_fn block)
