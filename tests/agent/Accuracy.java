@@ -25,7 +25,9 @@ public final class Accuracy {
 	private enum Phase { BEFORE, OVER, AFTER }
 
 	private static volatile Phase phase = Phase.BEFORE;
+	/** The observer is the first to stop, so that it sees no thread's end. */
 	private static volatile boolean stop;
+	private static volatile boolean stopWorkers;
 	private static final AtomicLong bySelf = new AtomicLong();
 	private static final AtomicLong byOther = new AtomicLong();
 
@@ -105,6 +107,7 @@ public final class Accuracy {
 		private long user_ns;
 		private long total_ns;
 		private Phase last = phase;
+		volatile long samples;
 		/** What it has read of itself, and what another read of it. */
 		volatile long readUser_ns;
 		volatile long readTotal_ns;
@@ -120,7 +123,7 @@ public final class Accuracy {
 
 		@Override
 		public void run() {
-			while (!stop) {
+			while (!stopWorkers) {
 				burst(kind == 3 ? 100000 + random.nextInt(1900000)
 						: 700000);
 				sample();
@@ -162,6 +165,7 @@ public final class Accuracy {
 			total_ns = total;
 			readUser_ns = user;
 			readTotal_ns = total;
+			samples++;
 			bySelf.incrementAndGet();
 		}
 	}
@@ -177,6 +181,7 @@ public final class Accuracy {
 		private final long[] users = new long[THREADS];
 		private final long[] totals = new long[THREADS];
 		private final Phase[] last = new Phase[THREADS];
+		volatile long rounds;
 
 		Observer(Worker[] workers) {
 			super("observer");
@@ -193,6 +198,7 @@ public final class Accuracy {
 			while (!stop) {
 				alone();
 				array();
+				rounds++;
 				Work.sleep(1);
 			}
 		}
@@ -255,6 +261,25 @@ public final class Accuracy {
 		       System.nanoTime() - end > 0;
 	}
 
+	/** Until each has read what it reads anew, and read it again. */
+	private static void refresh(Worker[] workers, Observer observer, long end) {
+		for (int i = 0; i < 2; i++) {
+			long[] samples = new long[THREADS];
+			long rounds = observer.rounds;
+
+			for (int j = 0; j < THREADS; j++)
+				samples[j] = workers[j].samples;
+			for (int j = 0; j < THREADS; j++) {
+				while (workers[j].samples < samples[j] + 2 &&
+				       System.nanoTime() - end < 0)
+					Work.sleep(1);
+			}
+			while (observer.rounds < rounds + 2 &&
+			       System.nanoTime() - end < 0)
+				Work.sleep(1);
+		}
+	}
+
 	public static void main(String[] args) throws Exception {
 		Worker[] workers = new Worker[THREADS];
 		Observer observer;
@@ -272,12 +297,15 @@ public final class Accuracy {
 				Agents.on();
 				return null;
 			});
+			/* What is held against each other is then all its own. */
+			refresh(workers, observer, end);
 			phase = Phase.AFTER;
 		}
 		while (!enough(1, end))
 			Work.sleep(5);
 		stop = true;
 		observer.join();
+		stopWorkers = true;
 		for (Worker worker : workers)
 			worker.join();
 		Tap.note(bySelf + " samples by a thread of itself, " + byOther +

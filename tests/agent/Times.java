@@ -49,8 +49,8 @@ enum Times {
 	static final long AHEAD_NS = Long.getLong("ahead_ns", 1000000);
 
 	/**
-	 * Whether user time is raw ticks here, which can exceed the total: said
-	 * of JDK 26 and later, and of the agent's user=jdk26.
+	 * Whether user time is raw ticks here, which can exceed the total: so it
+	 * is in JDK 26, and with the agent's user=jdk26. Ticks can tell.
 	 */
 	static final boolean TICKS = Boolean.getBoolean("ticks");
 
