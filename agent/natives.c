@@ -12,7 +12,6 @@
 typedef jlong(JNICALL *one_fn)(JNIEnv *, jclass, jlong);
 typedef void(JNICALL *many_fn)(JNIEnv *, jclass, jlongArray, jlongArray);
 
-static void *_Atomic originals[N_NATIVES];
 static atomic_bool is_on, is_raw, is_counting, is_settling;
 
 static struct {
@@ -355,44 +354,6 @@ const struct native_info natives[N_NATIVES] = {
 	[TOTAL_MANY] = MANY("getThreadTotalCpuTime1", total_many),
 	[USER_MANY] = MANY("getThreadUserCpuTime1", user_many),
 };
-
-enum native native_find(const char *name, const char *signature)
-{
-	int native;
-
-	for (native = 0; native < N_NATIVES; native++) {
-		if (strcmp(name, natives[native].name) == 0 &&
-		    strcmp(signature, natives[native].signature) == 0)
-			break;
-	}
-	return native;
-}
-
-void native_keep_original(enum native native, void *function)
-{
-	void *none = NULL;
-
-	if (function != natives[native].replacement)
-		atomic_compare_exchange_strong(&originals[native], &none,
-					       function);
-}
-
-void *native_original(enum native native)
-{
-	return atomic_load_explicit(&originals[native], memory_order_acquire);
-}
-
-bool natives_are_of(JNIEnv *env, jclass class)
-{
-	for (int i = 0; i < N_NATIVES; i++) {
-		if (!(*env)->GetStaticMethodID(env, class, natives[i].name,
-					       natives[i].signature)) {
-			(*env)->ExceptionClear(env);
-			return false;
-		}
-	}
-	return true;
-}
 
 void natives_configure(bool raw_user, bool on)
 {
