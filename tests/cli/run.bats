@@ -230,9 +230,10 @@ if os.fork() == 0:
 	for signal in TERM HUP INT USR1; do
 		capture env python3 - "$CPUCLOCK" "$signal" <<-'PYTHON'
 			import os, signal, subprocess, sys
-			# A shell ignores SIGINT for what it runs behind itself.
-			signal.signal(signal.SIGINT, signal.SIG_DFL)
 			number = getattr(signal, "SIG" + sys.argv[2])
+			# A shell ignores SIGINT for what it runs behind itself, and
+			# nohup SIGHUP.
+			signal.signal(number, signal.SIG_DFL)
 			child = subprocess.Popen(
 			    [sys.argv[1], "run", "--report", "--json",
 			     "sh", "-c", "echo $CPUCLOCK_REPORT; exec sleep 10"],
