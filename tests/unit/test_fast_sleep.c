@@ -233,10 +233,12 @@ static void *handle_faults_late(void *unused)
 				       ~(uint64_t)(page_size - 1),
 			.range.len = (uint64_t)page_size,
 		};
+		/* Once served, the thread may ask for the end. */
+		long us = fault_us;
 
-		sleep_us(fault_us);
+		sleep_us(us);
 		ioctl(fault_fd, UFFDIO_ZEROPAGE, &zero);
-		if (fault_us < 0)
+		if (us < 0)
 			break;
 	}
 	return NULL;
