@@ -309,10 +309,9 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 	static const char *const results[] = {
 		[INSTALL_DONE] = "answers in the place of the JVM's natives",
 		[INSTALL_LATER] = "will answer when the JVM loads its natives",
-		[INSTALL_UNKNOWN] = "this JVM's " NATIVES_CLASS " is not the "
-				    "known one: nothing is changed",
-		[INSTALL_FAILED] = "the JVM's natives could not be replaced: "
-				   "nothing is changed",
+		[INSTALL_UNKNOWN] = "changes nothing: this JVM's " NATIVES_CLASS
+				    " is not the known one",
+		[INSTALL_FAILED] = "changes nothing: natives were not replaced",
 	};
 	enum install_result result;
 	JNIEnv *jni;
