@@ -207,11 +207,26 @@ struct errors {
 	int64_t worst_ns;  /* fast, less the kernel's clock read after it */
 	int64_t behind_ns; /* the kernel's clock before, less fast */
 	unsigned int count;
-	unsigned int ahead;  /* by more than the noise */
+	unsigned int ahead;  /* times by more than the noise */
 	unsigned int behind; /* likewise */
 	unsigned int backward;
 	int64_t last_ns;
+	int64_t ahead_at_ns; /* on the wall clock */
 };
+
+/* Answers follow each other: what a hypervisor took shows in all of them until
+ * the kernel has caught up. */
+#define SAME_TIME_NS 20000
+
+static inline bool is_ahead_anew(struct errors *errors)
+{
+	struct timespec now;
+	int64_t before_ns = errors->ahead_at_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	errors->ahead_at_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+	return errors->ahead_at_ns - before_ns > SAME_TIME_NS;
+}
 
 /* One read, in its bracket. */
 static inline void take_error(struct errors *errors)
@@ -225,7 +240,7 @@ static inline void take_error(struct errors *errors)
 		errors->worst_ns = fast_ns - after;
 	if (before - fast_ns > errors->behind_ns)
 		errors->behind_ns = before - fast_ns;
-	errors->ahead += fast_ns - after > NOISE_NS;
+	errors->ahead += fast_ns - after > NOISE_NS && is_ahead_anew(errors);
 	errors->behind += before - fast_ns > NOISE_NS;
 	errors->backward += fast_ns < errors->last_ns;
 	errors->last_ns = fast_ns;

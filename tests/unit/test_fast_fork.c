@@ -449,7 +449,13 @@ static unsigned int count_maps(void)
 static void *read_once(void *unused)
 {
 	(void)unused;
-	return (void *)(intptr_t)(cpuclock_total() > 0 && cpuclock_user() >= 0);
+	int64_t total_ns = cpuclock_total(), user_ns = cpuclock_user();
+
+	/* The kernel's may be 0 yet, where a hypervisor took all of the time. */
+	if (total_ns < 0 || user_ns < 0)
+		printf("# total %lld, user %lld ns\n", (long long)total_ns,
+		       (long long)user_ns);
+	return (void *)(intptr_t)(total_ns >= 0 && user_ns >= 0);
 }
 
 static void *read_often_enough(void *ret_fast)
@@ -473,8 +479,10 @@ static bool run_thread(void *(*start)(void *), void *arg, size_t stack_size)
 		pthread_attr_setstacksize(&attr, stack_size);
 	err = pthread_create(&thread, &attr, start, arg);
 	pthread_attr_destroy(&attr);
-	if (err)
+	if (err) {
+		printf("# no thread: %s\n", strerror(err));
 		return false;
+	}
 	pthread_join(thread, &result);
 	return result != NULL;
 }
