@@ -451,7 +451,8 @@ static void *read_once(void *unused)
 	(void)unused;
 	int64_t total_ns = cpuclock_total(), user_ns = cpuclock_user();
 
-	/* The kernel's may be 0 yet, where a hypervisor took all of the time. */
+	/* The kernel's may be 0 yet, where a hypervisor took all of the time.
+	 */
 	if (total_ns < 0 || user_ns < 0)
 		printf("# total %lld, user %lld ns\n", (long long)total_ns,
 		       (long long)user_ns);
