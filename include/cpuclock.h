@@ -73,10 +73,10 @@ struct cpuclock_times {
  *
  * A child of vfork(2), which shares its parent's memory, can be given its
  * parent's answer for up to 1 ms after that. Children of fork(2), _Fork(3) and
- * clone(2) without CLONE_VM are given their own. With source "fast:perf" a child
- * that a signal handler makes by _Fork(3) or clone(2), in the midst of one of
- * these calls, must not return from the handler: the memory that the call looks
- * at is not the child's. After fork(2) it may.
+ * clone(2) without CLONE_VM are given their own. With source "fast:perf" a
+ * child that a signal handler makes by _Fork(3) or clone(2), in the midst of
+ * one of these calls, must not return from the handler: the memory that the
+ * call looks at is not the child's. After fork(2) it may.
  */
 
 /*
