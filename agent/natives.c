@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "current.h"
 #include "natives.h"
 #include "older.h"
 #include "report.h"
 #include "threads.h"
-
-typedef jlong(JNICALL *one_fn)(JNIEnv *, jclass, jlong);
-typedef void(JNICALL *many_fn)(JNIEnv *, jclass, jlongArray, jlongArray);
 
 static atomic_bool is_on, is_raw, is_counting, is_settling;
 
@@ -97,8 +93,8 @@ static bool is_scaled(const struct way *way)
 
 static jlong ask_jvm(JNIEnv *env, jclass class, jlong id, const struct way *way)
 {
-	one_fn original = (one_fn)native_original(way->one);
-	one_fn total = (one_fn)native_original(TOTAL_ONE);
+	native_one_fn original = (native_one_fn)native_original(way->one);
+	native_one_fn total = (native_one_fn)native_original(TOTAL_ONE);
 	jlong ns = original(env, class, id);
 
 	count(&counts.passed_on, 1, REPORT_JAVA_ORIGINAL);
@@ -176,7 +172,7 @@ struct chunk {
 static void pass_on(JNIEnv *env, jclass class, jlongArray ids, jlongArray times,
 		    const struct way *way)
 {
-	many_fn original = (many_fn)native_original(way->many);
+	native_many_fn original = (native_many_fn)native_original(way->many);
 
 	original(env, class, ids, times);
 }
@@ -186,42 +182,39 @@ static jlongArray gather(JNIEnv *env, const struct chunk *chunk,
 			 const jlong *values)
 {
 	jlongArray array = (*env)->NewLongArray(env, chunk->n_missed);
+	jlong missed[CHUNK];
 
-	for (jsize i = 0; array && i < chunk->n_missed; i++)
-		(*env)->SetLongArrayRegion(env, array, i, 1,
-					   &values[chunk->missed[i]]);
+	if (!array)
+		return NULL;
+	for (jsize i = 0; i < chunk->n_missed; i++)
+		missed[i] = values[chunk->missed[i]];
+	(*env)->SetLongArrayRegion(env, array, 0, chunk->n_missed, missed);
 	return array;
 }
 
-static jlong element(JNIEnv *env, jlongArray array, jsize i)
-{
-	jlong value;
-
-	(*env)->GetLongArrayRegion(env, array, i, 1, &value);
-	return value;
-}
-
-/* Answers of the JVM for the missed threads, from the place of @times. */
+/* Puts the JVM's answers for the missed threads into the chunk. */
 static void fit_missed(JNIEnv *env, struct chunk *chunk, jlongArray times,
 		       jlongArray totals, const struct way *way)
 {
+	jlong ns[CHUNK], total_ns[CHUNK];
+
+	(*env)->GetLongArrayRegion(env, times, 0, chunk->n_missed, ns);
+	if (totals)
+		(*env)->GetLongArrayRegion(env, totals, 0, chunk->n_missed,
+					   total_ns);
 	for (jsize i = 0; i < chunk->n_missed; i++) {
 		jlong id = chunk->ids[chunk->missed[i]];
 		jlong *time = &chunk->times[chunk->missed[i]];
-		jlong ns = element(env, times, i);
 
 		/* What the JVM does not know either it leaves as it was. */
-		if (ns == *time)
+		if (ns[i] == *time || (totals && total_ns[i] == *time))
 			continue;
-		if (totals) {
-			jlong total_ns = element(env, totals, i);
-
-			if (total_ns == *time)
-				continue;
-			ns = fit_user(id, ns, total_ns);
-		} else if (way == &total_way)
-			ns = fit(way, id, ns);
-		*time = ns;
+		if (totals)
+			*time = fit_user(id, ns[i], total_ns[i]);
+		else if (way == &total_way)
+			*time = fit(way, id, ns[i]);
+		else
+			*time = ns[i];
 	}
 }
 

@@ -12,6 +12,10 @@
 
 #define NATIVES_CLASS "sun/management/ThreadImpl"
 
+typedef jlong(JNICALL *native_one_fn)(JNIEnv *, jclass, jlong id);
+typedef void(JNICALL *native_many_fn)(JNIEnv *, jclass, jlongArray ids,
+				      jlongArray ret_times);
+
 enum native {
 	TOTAL_ONE, /* of one thread */
 	USER_ONE,

@@ -86,27 +86,35 @@ static pid_t find_tid(JNIEnv *env, jthread thread)
 /* What the JVM says, or 0 if it has nothing to say it with yet. */
 static jlong ask_jvm(JNIEnv *env, enum native native, jlong id)
 {
-	jlong(JNICALL * original)(JNIEnv *, jclass, jlong) = (jlong(JNICALL *)(
-		JNIEnv *, jclass, jlong))native_original(native);
+	native_one_fn original = (native_one_fn)native_original(native);
 
 	return original ? original(env, NULL, id) : 0;
+}
+
+/* The user time that the JVM tells, no more than the total; -1 of a thread that
+ * has ended. */
+static jlong reported_user(JNIEnv *env, jlong id)
+{
+	jlong user_ns = ask_jvm(env, USER_ONE, id);
+	jlong total_ns = ask_jvm(env, TOTAL_ONE, id);
+
+	if (user_ns < 0 || total_ns < 0)
+		return -1;
+	return user_ns < total_ns ? user_ns : total_ns;
 }
 
 static bool add(JNIEnv *env, jthread thread, bool reported)
 {
 	jlong id = java_thread_id(env, thread);
 	pid_t tid = id ? find_tid(env, thread) : 0;
-	jlong user_ns = 0, total_ns = 0;
+	jlong user_ns;
 
 	if (!tid)
 		return false;
-	if (reported) {
-		user_ns = ask_jvm(env, USER_ONE, id);
-		total_ns = ask_jvm(env, TOTAL_ONE, id);
-	}
-	if (user_ns < 0 || total_ns < 0)
+	user_ns = reported ? reported_user(env, id) : 0;
+	if (user_ns < 0)
 		return false;
-	threads_add_older(id, tid, user_ns < total_ns ? user_ns : total_ns);
+	threads_add_older(id, tid, user_ns);
 	/* If it ended since, its end may have been told before. */
 	if (eetop_of(env, thread) == 0 ||
 	    (reported && ask_jvm(env, TOTAL_ONE, id) < 0)) {
@@ -119,11 +127,10 @@ static bool add(JNIEnv *env, jthread thread, bool reported)
 static void catch_up(JNIEnv *env, jthread thread)
 {
 	jlong id = java_thread_id(env, thread);
-	jlong user_ns = id ? ask_jvm(env, USER_ONE, id) : -1;
-	jlong total_ns = id ? ask_jvm(env, TOTAL_ONE, id) : -1;
+	jlong user_ns = id ? reported_user(env, id) : -1;
 
-	if (user_ns >= 0 && total_ns >= 0)
-		threads_raise_user(id, user_ns < total_ns ? user_ns : total_ns);
+	if (user_ns >= 0)
+		threads_raise_user(id, user_ns);
 }
 
 /* Do the structures say of this thread what is known of it? */
