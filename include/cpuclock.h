@@ -398,6 +398,217 @@ int64_t cpuclock_source_resolution(const char *source, enum cpuclock_kind kind);
 const char *cpuclock_best_source(enum cpuclock_target target,
 				 enum cpuclock_kind kind);
 
+/* ---- Snapshots: who uses the CPU -------------------------------------------
+ */
+
+/*
+ * A snapshot has every thread of some processes, or of the system, with what it
+ * has used so far. The reader remembers the snapshot before, so that each
+ * record comes with what it was then: the difference of the two is what a
+ * thread has used in between. A thread is known by its TID and its start time,
+ * for the kernel gives TIDs anew.
+ *
+ * All ids are those of the caller's PID namespace; what is not in it is not
+ * shown, nor is a process that /proc hides from the caller (mount option
+ * hidepid), whichever way the snapshot is taken. A thread that starts or ends
+ * while it is taken can be in it or not; every other one is, once.
+ *
+ * Of a thread no time falls from one snapshot to the next, and user + system ==
+ * total in each. See CPUCLOCK_USER for how exact the two parts are.
+ */
+struct cpuclock_snapshot;
+
+/* The kernel's names have 15 bytes at most, of any value but 0. */
+#define CPUCLOCK_NAME_SIZE 16
+
+/* A thread. Fields can be added at the end. */
+struct cpuclock_thread {
+	pid_t pid; /* of its process */
+	pid_t tid;
+	int64_t start_ns; /* when it started, since boot; `proc`: 10 ms steps */
+	struct cpuclock_times times;
+	/*
+	 * By how much total can lag behind the moment at which the thread was
+	 * looked at. 0 for one that was not on a CPU. The kernel brings a
+	 * running one up to date at each timer tick, so this is a tick where
+	 * the source cannot add what has passed since. Where it does add that,
+	 * it adds interrupts and time that a hypervisor took, too.
+	 */
+	int64_t stale_ns;
+	int64_t wait_ns;	    /* waiting for a CPU; -1: not known here */
+	int64_t voluntary_switches; /* it went to sleep; -1: not known */
+	int64_t involuntary_switches; /* it was preempted; -1: not known */
+	int cpu;		      /* that it is or was last on */
+	char state;		      /* a letter of proc(5): R, S, D, Z ... */
+	char name[CPUCLOCK_NAME_SIZE];
+};
+
+/* A process. Fields can be added at the end. */
+struct cpuclock_process {
+	pid_t pid;
+	pid_t parent_pid;		   /* 0: none in this namespace */
+	int64_t start_ns;		   /* as of its main thread */
+	struct cpuclock_times times;	   /* of all its threads: */
+	struct cpuclock_times ended_times; /* of those that ended, the rest of
+					      times being of those shown */
+	int threads;			   /* that are shown */
+	char state;			   /* of its main thread; Z: a zombie */
+	char name[CPUCLOCK_NAME_SIZE];	   /* of its main thread */
+};
+
+enum cpuclock_snapshot_flags {
+	/* The processes given, and their children, grandchildren and so on. */
+	CPUCLOCK_SNAPSHOT_DESCENDANTS = 1,
+	/*
+	 * Know of each thread that ends, by events: also of those that start
+	 * and end between two snapshots. Only by `bpf`; else ignored. Every
+	 * thread that ends pays some microseconds for it, in all the system.
+	 */
+	CPUCLOCK_SNAPSHOT_EXITS = 2,
+};
+
+/*
+ * cpuclock_snapshot_open - prepare to take snapshots.
+ *
+ * @pids, @n_pids  the processes; 0 of them for all of the system
+ * @source         a name from cpuclock_snapshot_source_at, or NULL for the best
+ *                 one that works here
+ * @flags          of enum cpuclock_snapshot_flags, or 0
+ *
+ * Returns 0. The caller owns *ret_snapshot and passes it to
+ * cpuclock_snapshot_close. It is empty until the first cpuclock_snapshot_take.
+ *
+ * Source `bpf` needs CAP_BPF and CAP_PERFMON here only: the caller can drop
+ * them, and others, afterwards. What hidepid hides from the caller is decided
+ * by what it may do here.
+ *
+ * -EINVAL      a PID is not 1 to 4194304; @flags are unknown, or ask for
+ *              descendants of no process
+ * -ENOENT      there is no source of that name
+ * -ENOMEM      out of memory
+ * -EMFILE, -ENFILE  no file descriptor is left
+ * -EOPNOTSUPP  no source works here: no BPF, and /proc is not mounted
+ * other        why the source does not work here: see
+ *              cpuclock_snapshot_source_info
+ *
+ * MT-Safe, not AS-Safe. Allocates, opens files.
+ */
+int cpuclock_snapshot_open(const pid_t *pids, size_t n_pids, const char *source,
+			   unsigned int flags,
+			   struct cpuclock_snapshot **ret_snapshot);
+
+/*
+ * cpuclock_snapshot_take - take a snapshot.
+ *
+ * The records that it gave so far are no longer valid, but those of the last
+ * snapshot are kept as what was before. A process that does not exist has no
+ * records, which is no error.
+ *
+ * -ENOMEM      out of memory
+ * -EMFILE, -ENFILE  no file descriptor is left (proc, which keeps as many as
+ *              RLIMIT_NOFILE allows, and needs three)
+ * -EOPNOTSUPP  /proc is no longer mounted
+ * other        what bpf(2) said
+ *
+ * Returns 0; after an error the last snapshot is still there. One thread at a
+ * time uses a reader, in the process that opened it. Not AS-Safe. Allocates.
+ * `bpf`: some system calls in all; `proc`: four for each thread.
+ */
+int cpuclock_snapshot_take(struct cpuclock_snapshot *snapshot);
+
+/*
+ * cpuclock_snapshot_thread - the @index-th thread of the last snapshot; NULL
+ * after the last one. Those of a process stand together.
+ *
+ * *ret_before becomes the same thread in the snapshot before; NULL if it was
+ * not in it, and then it has used all of its time since that one. It may be
+ * NULL. Both are valid until the next cpuclock_snapshot_take.
+ *
+ * Thread safety as for cpuclock_snapshot_take. No system call.
+ */
+const struct cpuclock_thread *
+cpuclock_snapshot_thread(const struct cpuclock_snapshot *snapshot, size_t index,
+			 const struct cpuclock_thread **ret_before);
+
+/*
+ * cpuclock_snapshot_ended - the @index-th thread of those that are known to
+ * have ended since the snapshot before; NULL after the last one.
+ *
+ * With CPUCLOCK_SNAPSHOT_EXITS and `bpf` as it was at its end; else only what
+ * was in the snapshot before, and as it was there. That which is not known of
+ * is in the ended_times of its process all the same. The rest is as for
+ * cpuclock_snapshot_thread.
+ */
+const struct cpuclock_thread *
+cpuclock_snapshot_ended(const struct cpuclock_snapshot *snapshot, size_t index,
+			const struct cpuclock_thread **ret_before);
+
+/*
+ * cpuclock_snapshot_process - the @index-th process of the last snapshot; NULL
+ * after the last one. The rest is as for cpuclock_snapshot_thread.
+ */
+const struct cpuclock_process *
+cpuclock_snapshot_process(const struct cpuclock_snapshot *snapshot,
+			  size_t index,
+			  const struct cpuclock_process **ret_before);
+
+/* What is to be known of a snapshot. Fields can be added at the end. */
+struct cpuclock_snapshot_info {
+	const char *source;    /* its name; a static string */
+	const char *method;    /* how it does it here; a static string */
+	int64_t time_ns;       /* of CLOCK_MONOTONIC, in its middle */
+	int64_t duration_ns;   /* that it took */
+	int64_t split_step_ns; /* user and system come in such steps */
+	int64_t tick_ns;       /* of the kernel's timer, which samples them */
+	int knows_exits;       /* CPUCLOCK_SNAPSHOT_EXITS is in force */
+	uint64_t lost_exits;   /* threads that ended too fast to be kept */
+};
+
+/*
+ * cpuclock_snapshot_info - facts about the reader and its last snapshot.
+ *
+ * Returns 0. Thread safety as for cpuclock_snapshot_take. No system call.
+ */
+int cpuclock_snapshot_info(const struct cpuclock_snapshot *snapshot,
+			   struct cpuclock_snapshot_info *ret_info);
+
+/*
+ * cpuclock_snapshot_close - give a reader back. NULL is allowed.
+ *
+ * MT-Safe for different readers, not AS-Safe. Frees memory, closes files.
+ */
+void cpuclock_snapshot_close(struct cpuclock_snapshot *snapshot);
+
+/*
+ * cpuclock_snapshot_source_at - name of the @index-th source of snapshots,
+ * fastest first; NULL after the last.
+ *
+ * A static string. MT-Safe, AS-Safe. No system call.
+ */
+const char *cpuclock_snapshot_source_at(size_t index);
+
+/* A source of snapshots as it is on this machine. Strings are static. */
+struct cpuclock_snapshot_source_info {
+	const char *name;
+	const char *summary;
+	int status;	 /* 0 if it works here, else -errno */
+	const char *why; /* why not; NULL if it works */
+};
+
+/*
+ * cpuclock_snapshot_source_info - describe a source of snapshots, and say
+ * whether it works here.
+ *
+ * The answer is found by trying, each time anew, as it depends on what the
+ * caller may do.
+ *
+ * -ENOENT  there is no source of that name
+ *
+ * Returns 0. MT-Safe, not AS-Safe. System calls; opens and closes files.
+ */
+int cpuclock_snapshot_source_info(
+	const char *source, struct cpuclock_snapshot_source_info *ret_info);
+
 /* ---- Linux clock ids --------------------------------------------------------
  */
 

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Snapshots, inside: what a source of them is, and the lists that it fills.
+ *
+ * snapshot.c keeps this snapshot and the one before, finds the same thread in
+ * both, and sees to it that nothing falls; a source looks at the system.
+ */
+#ifndef CPUCLOCK_SNAPSHOT_H
+#define CPUCLOCK_SNAPSHOT_H
+
+#include <stdbool.h>
+
+#include "cpuclock.h"
+#include "source.h"
+
+/* Records of one kind, threads or processes, and how to find them by id. */
+struct cpuclock__list {
+	void *records;
+	size_t record_size;
+	size_t count;
+	size_t capacity;
+	uint32_t *slots; /* 1 + index of a record, by hash; 0 is free */
+	size_t n_slots;	 /* a power of two, or 0: not indexed */
+};
+
+/* One snapshot. */
+struct cpuclock__generation {
+	struct cpuclock__list threads;
+	struct cpuclock__list processes;
+	struct cpuclock__list ended;
+};
+
+struct cpuclock_snapshot {
+	const struct cpuclock__snapshot_source *source;
+	void *state; /* of the source */
+	pid_t *pids;
+	size_t n_pids; /* 0: all */
+	unsigned int flags;
+	struct cpuclock__generation generations[2];
+	int now; /* which of them is the last one */
+	struct cpuclock_snapshot_info info;
+};
+
+struct cpuclock__snapshot_source {
+	const char *name;
+	const char *summary;
+
+	/*
+	 * Makes snapshot->state, by trying all that take needs. *ret_why says
+	 * why not, a static string, after an error; it is -errno. Fills in what
+	 * of snapshot->info does not change: method, split_step_ns,
+	 * knows_exits.
+	 */
+	int (*open)(struct cpuclock_snapshot *snapshot, const char **ret_why);
+
+	/*
+	 * Adds each thread and process, and the threads that ended if it knows
+	 * of such, to lists that are empty; of a process first the threads, by
+	 * which its times are summed up, then itself. 0, or -errno.
+	 */
+	int (*take)(struct cpuclock_snapshot *snapshot);
+
+	void (*close)(struct cpuclock_snapshot *snapshot);
+};
+
+extern const struct cpuclock__snapshot_source cpuclock__snapshot_bpf;
+extern const struct cpuclock__snapshot_source cpuclock__snapshot_proc;
+
+/*
+ * Adds a record that a source found. Its times are raised to those of the
+ * snapshot before, if they are lower. 0, or -ENOMEM.
+ *
+ * Of a process the source gives all but times and threads, which are summed up
+ * from the threads that were added since the last process, and ended_times.
+ */
+int cpuclock__snapshot_add_thread(struct cpuclock_snapshot *snapshot,
+				  const struct cpuclock_thread *thread);
+int cpuclock__snapshot_add_process(struct cpuclock_snapshot *snapshot,
+				   const struct cpuclock_process *process);
+
+/* A thread that ended, with its last times. One that is still in the snapshot
+ * is kept back until it is not. */
+int cpuclock__snapshot_add_ended(struct cpuclock_snapshot *snapshot,
+				 const struct cpuclock_thread *thread);
+
+/* Sum of the threads that were added since the last process. */
+struct cpuclock_times
+cpuclock__snapshot_live(const struct cpuclock_snapshot *snapshot);
+
+/* A thread of the snapshot before; NULL if it was not there. */
+const struct cpuclock_thread *
+cpuclock__snapshot_before(const struct cpuclock_snapshot *snapshot, pid_t tid,
+			  int64_t start_ns);
+
+#endif
