@@ -13,15 +13,41 @@
 #include "cpuclock.h"
 #include "source.h"
 
-/* Records of one kind, threads or processes, and how to find them by id. */
+/*
+ * Records of one kind, and how to find them by id and start time, where each
+ * has an int64_t start_ns at CPUCLOCK__START_OFFSET and its id in front of it.
+ * snapshot_list.c knows no more of them.
+ */
 struct cpuclock__list {
 	void *records;
 	size_t record_size;
+	size_t id_offset; /* of a pid_t */
 	size_t count;
-	size_t capacity;
+	size_t capacity; /* a power of two, or 0 */
 	uint32_t *slots; /* 1 + index of a record, by hash; 0 is free */
-	size_t n_slots;	 /* a power of two, or 0: not indexed */
+	size_t n_slots;	 /* twice the capacity */
 };
+
+#define CPUCLOCK__START_OFFSET offsetof(struct cpuclock_thread, start_ns)
+_Static_assert(CPUCLOCK__START_OFFSET ==
+		       offsetof(struct cpuclock_process, start_ns),
+	       "one kind of list holds both");
+
+/* NULL if there is none. */
+void *cpuclock__list_find(const struct cpuclock__list *list, pid_t id,
+			  int64_t start_ns);
+
+/* Makes room, so that @more records can be added without an error. 0, or
+ * -ENOMEM. */
+int cpuclock__list_reserve(struct cpuclock__list *list, size_t more);
+
+/* Adds a copy. 0, -ENOMEM, or -EEXIST: there is one of that id and time. */
+int cpuclock__list_add(struct cpuclock__list *list, const void *record);
+
+/* Forgets all but the first @count, which may have been moved. */
+void cpuclock__list_cut(struct cpuclock__list *list, size_t count);
+
+void cpuclock__list_free(struct cpuclock__list *list);
 
 /* One snapshot. */
 struct cpuclock__generation {
@@ -36,8 +62,15 @@ struct cpuclock_snapshot {
 	pid_t *pids;
 	size_t n_pids; /* 0: all */
 	unsigned int flags;
-	struct cpuclock__generation generations[2];
-	int now; /* which of them is the last one */
+	/*
+	 * The one before, the last one and the one that is being taken: if that
+	 * fails, both others are still there.
+	 */
+	struct cpuclock__generation generations[3];
+	unsigned int now;	       /* which of them is the last one */
+	struct cpuclock__list pending; /* that ended, but may be shown again */
+	struct cpuclock_times live;    /* see cpuclock__snapshot_live */
+	int live_threads;
 	struct cpuclock_snapshot_info info;
 };
 
@@ -69,6 +102,7 @@ extern const struct cpuclock__snapshot_source cpuclock__snapshot_proc;
 /*
  * Adds a record that a source found. Its times are raised to those of the
  * snapshot before, if they are lower. 0, or -ENOMEM.
+ * One that was added already, by id and start time, is left out.
  *
  * Of a process the source gives all but times and threads, which are summed up
  * from the threads that were added since the last process, and ended_times.
@@ -78,8 +112,12 @@ int cpuclock__snapshot_add_thread(struct cpuclock_snapshot *snapshot,
 int cpuclock__snapshot_add_process(struct cpuclock_snapshot *snapshot,
 				   const struct cpuclock_process *process);
 
-/* A thread that ended, with its last times. One that is still in the snapshot
- * is kept back until it is not. */
+/*
+ * A thread that ended, with its last times. One that is still in the snapshot
+ * is kept back until it is not, also if take then fails. So a source that hears
+ * of exits asks for them after it has looked at the threads: one that is missed
+ * there is taken for ended as it was, and not shown as ended again.
+ */
 int cpuclock__snapshot_add_ended(struct cpuclock_snapshot *snapshot,
 				 const struct cpuclock_thread *thread);
 
