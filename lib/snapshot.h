@@ -49,6 +49,8 @@ void cpuclock__list_cut(struct cpuclock__list *list, size_t count);
 
 void cpuclock__list_free(struct cpuclock__list *list);
 
+#define CPUCLOCK__N_GENERATIONS 3
+
 /* One snapshot. */
 struct cpuclock__generation {
 	struct cpuclock__list threads;
@@ -66,7 +68,7 @@ struct cpuclock_snapshot {
 	 * The one before, the last one and the one that is being taken: if that
 	 * fails, both others are still there.
 	 */
-	struct cpuclock__generation generations[3];
+	struct cpuclock__generation generations[CPUCLOCK__N_GENERATIONS];
 	unsigned int now;	       /* which of them is the last one */
 	struct cpuclock__list pending; /* that ended, but may be shown again */
 	struct cpuclock_times live;    /* see cpuclock__snapshot_live */
@@ -129,5 +131,23 @@ cpuclock__snapshot_live(const struct cpuclock_snapshot *snapshot);
 const struct cpuclock_thread *
 cpuclock__snapshot_before(const struct cpuclock_snapshot *snapshot, pid_t tid,
 			  int64_t start_ns);
+
+/* ---- Between snapshot.c and snapshot_merge.c ----------------------------- */
+
+static inline const struct cpuclock__generation *
+cpuclock__snapshot_last(const struct cpuclock_snapshot *snapshot)
+{
+	return &snapshot->generations[snapshot->now];
+}
+
+static inline struct cpuclock__generation *
+cpuclock__snapshot_next(struct cpuclock_snapshot *snapshot)
+{
+	return &snapshot->generations[(snapshot->now + 1) %
+				      CPUCLOCK__N_GENERATIONS];
+}
+
+/* Once a source has added all: finds what ended. 0, or -ENOMEM. */
+int cpuclock__snapshot_settle_ended(struct cpuclock_snapshot *snapshot);
 
 #endif
