@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 
 #include "procfs.h"
 #include "sys.h"
@@ -45,6 +46,14 @@ int cpuclock__procfs_read(const char *path, char *buffer, size_t size)
 	length = cpuclock__syscall(SYS_read, fd, (long)buffer, (long)size);
 	cpuclock__syscall(SYS_close, fd, 0, 0);
 	return (int)length;
+}
+
+/* AT_CLKTCK is USER_HZ. */
+int64_t cpuclock__procfs_tick_ns(void)
+{
+	unsigned long user_hz = getauxval(AT_CLKTCK);
+
+	return CPUCLOCK__NSEC_PER_SEC / (user_hz ? (int64_t)user_hz : 100);
 }
 
 const struct cpuclock__verdict *cpuclock__procfs_probe(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two sources that read /proc share: paths and one read of a file. */
+/* What those that read /proc share: paths, one read of a file, its unit. */
 #ifndef CPUCLOCK_PROCFS_H
 #define CPUCLOCK_PROCFS_H
 
@@ -16,6 +16,9 @@ void cpuclock__procfs_path(struct cpuclock *clock, const char *file);
  * number of bytes, or -errno as the kernel gave it.
  */
 int cpuclock__procfs_read(const char *path, char *buffer, size_t size);
+
+/* The unit of times in stat, of USER_HZ. No system call. */
+int64_t cpuclock__procfs_tick_ns(void);
 
 /* Is there a /proc, and does it show the PID namespace of this process? */
 const struct cpuclock__verdict *cpuclock__procfs_probe(void);

@@ -22,6 +22,19 @@ struct cpuclock__stat {
 int cpuclock__parse_stat(const char *text, size_t length,
 			 struct cpuclock__stat *ret_stat);
 
+/* The same text with all that a snapshot shows of it. */
+struct cpuclock__task_stat {
+	struct cpuclock__stat times;
+	int32_t parent_pid; /* 0: none in the PID namespace of this /proc */
+	int32_t threads;    /* of its process */
+	int32_t cpu;	    /* that it is or was last on; -1: not said */
+	char state;	    /* a letter */
+	char name[16];	    /* any bytes but NUL; a longer name is cut */
+};
+
+int cpuclock__parse_task_stat(const char *text, size_t length,
+			      struct cpuclock__task_stat *ret_stat);
+
 /* /proc/PID/task/TID/schedstat */
 struct cpuclock__schedstat {
 	uint64_t cpu_ns;

@@ -9,20 +9,11 @@
  * running thread up to date for it: up to one timer tick stale.
  */
 #include <errno.h>
-#include <sys/auxv.h>
 
 #include "procfs.h"
 #include "procparse.h"
 #include "sys.h"
 #include "task.h"
-
-/* AT_CLKTCK is USER_HZ; asking costs no system call. */
-static int64_t user_tick_ns(void)
-{
-	unsigned long user_hz = getauxval(AT_CLKTCK);
-
-	return CPUCLOCK__NSEC_PER_SEC / (user_hz ? (int64_t)user_hz : 100);
-}
 
 static int read_stat(const char *path, struct cpuclock__stat *ret_stat)
 {
@@ -90,7 +81,7 @@ static int64_t read_proc(const struct cpuclock *clock)
 	    stat.start_ticks != clock->start_ticks)
 		return -ESRCH;
 	if (ticks_of(clock->kind, &stat, &ticks) ||
-	    __builtin_mul_overflow(ticks, user_tick_ns(), &time_ns))
+	    __builtin_mul_overflow(ticks, cpuclock__procfs_tick_ns(), &time_ns))
 		return -EBADMSG;
 	return time_ns;
 }
@@ -98,7 +89,7 @@ static int64_t read_proc(const struct cpuclock *clock)
 static int64_t resolution(enum cpuclock_kind kind)
 {
 	(void)kind;
-	return user_tick_ns();
+	return cpuclock__procfs_tick_ns();
 }
 
 const struct cpuclock__source cpuclock__source_proc = {

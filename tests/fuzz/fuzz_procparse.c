@@ -37,6 +37,48 @@ static uint64_t nth_number(char *copy, unsigned int n)
 	return value;
 }
 
+/* The n-th number, as nth_number, if there are so many and it is one. */
+static int64_t nth_number_or(char *copy, unsigned int n, int64_t otherwise)
+{
+	char *word = copy + 2; /* behind the state */
+	uint64_t value = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		char *end;
+
+		if (i + 1 < n && *word == '-')
+			word++;
+		if (*word < '0' || *word > '9')
+			return otherwise;
+		errno = 0;
+		value = strtoull(word, &end, 10);
+		if (errno || *end != ' ')
+			return otherwise;
+		word = end + 1;
+	}
+	return value > INT32_MAX ? otherwise : (int64_t)value;
+}
+
+static void check_task_stat(const char *text, size_t size, char *copy,
+			    char *close, const struct cpuclock__stat *times)
+{
+	struct cpuclock__task_stat task;
+	char *name = strchr(copy, '(') + 1;
+	size_t length = (size_t)(close - name);
+
+	memset(&task, 0xa5, sizeof(task));
+	check(!cpuclock__parse_task_stat(text, size, &task));
+	check(!memcmp(&task.times, times, sizeof(*times)));
+	check(task.state == close[2]);
+	if (length > 15)
+		length = 15;
+	check(!memcmp(task.name, name, length) && !task.name[length]);
+	/* Fields 4 and 20; 39 may be missing. */
+	check(nth_number(close + 2, 1) == (uint64_t)task.parent_pid);
+	check(nth_number(close + 2, 17) == (uint64_t)task.threads);
+	check(nth_number_or(close + 2, 36, -1) == task.cpu);
+}
+
 static void check_stat(const char *text, size_t size, char *copy)
 {
 	const struct cpuclock__stat before = {1, 2, 3};
@@ -56,6 +98,7 @@ static void check_stat(const char *text, size_t size, char *copy)
 	check(nth_number(close + 2, 11) == stat.user_ticks);
 	check(nth_number(close + 2, 12) == stat.system_ticks);
 	check(nth_number(close + 2, 19) == stat.start_ticks);
+	check_task_stat(text, size, copy, close, &stat);
 }
 
 static void check_schedstat(const char *text, size_t size, char *copy)
