@@ -10,6 +10,7 @@
  */
 #include <errno.h> /* before the skeleton, which needs it */
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@
 #include <snapshot.skel.h>
 
 #include "bpf/record.h"
+#include "capability.h"
 #include "clockid.h"
 #include "procfs.h"
 #include "snapshot.h"
@@ -174,6 +176,12 @@ static void close_bpf(struct cpuclock_snapshot *snapshot)
 	errno = saved;
 }
 
+static bool may_load(void)
+{
+	return cpuclock__capable(CAP_SYS_ADMIN) ||
+	       (cpuclock__capable(CAP_BPF) && cpuclock__capable(CAP_PERFMON));
+}
+
 static int try_to_open(struct cpuclock_snapshot *snapshot,
 		       struct bpf_state *state)
 {
@@ -183,6 +191,9 @@ static int try_to_open(struct cpuclock_snapshot *snapshot,
 	state->tick_ns = cpuclock__clock_getres(CLOCK_MONOTONIC_COARSE);
 	state->restricted = cpuclock__hidepid_restricts();
 	err = load(snapshot, state);
+	/* Without a capability, each program fails in a way of its own. */
+	if (err && err != -ENOMEM && !may_load())
+		return -EPERM;
 	return err ? err : attach(snapshot, state);
 }
 

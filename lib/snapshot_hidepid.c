@@ -6,22 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capability.h"
 #include "snapshot_hidepid.h"
 #include "sys.h"
-
-/* Who may trace every process sees every process (fs/proc/base.c,
- * has_pid_permissions). */
-static bool may_trace_all(void)
-{
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0},
-									{0}};
-
-	if (cpuclock__syscall(SYS_capget, (long)&header, (long)data, 0) != 0)
-		return false;
-	return data[0].effective & 1U << CAP_SYS_PTRACE;
-}
 
 /* A line of mountinfo (proc(5)): "... /proc ... - proc proc rw,hidepid=2". */
 static bool hides(const char *line)
@@ -41,7 +28,9 @@ bool cpuclock__hidepid_restricts(void)
 	size_t size = 0;
 	bool found = false;
 
-	if (may_trace_all())
+	/* Who may trace every process sees every process (fs/proc/base.c,
+	 * has_pid_permissions). */
+	if (cpuclock__capable(CAP_SYS_PTRACE))
 		return false;
 	mounts = fopen("/proc/self/mountinfo", "re");
 	if (!mounts)
