@@ -513,9 +513,10 @@ int cpuclock_snapshot_open(const pid_t *pids, size_t n_pids, const char *source,
  * -EOPNOTSUPP  /proc is no longer mounted
  * other        what bpf(2) said
  *
- * Returns 0; after an error the last snapshot is still there. One thread at a
- * time uses a reader, in the process that opened it. Not AS-Safe. Allocates.
- * `bpf`: three system calls in all; `proc`: some for each thread.
+ * Returns 0; after an error the last snapshot is still there. MT-Safe for
+ * different readers, not AS-Safe: one thread at a time uses a reader, in the
+ * process that opened it. Allocates. System calls: by BPF some in all; by
+ * `proc` two for each thread whose files are kept open, else six.
  */
 int cpuclock_snapshot_take(struct cpuclock_snapshot *snapshot);
 
@@ -527,7 +528,7 @@ int cpuclock_snapshot_take(struct cpuclock_snapshot *snapshot);
  * not in it, and then it has used all of its time since that one. It may be
  * NULL. Both are valid until the next cpuclock_snapshot_take.
  *
- * Thread safety as for cpuclock_snapshot_take. No system call.
+ * MT-Safe for different readers, not AS-Safe. No system call.
  */
 const struct cpuclock_thread *
 cpuclock_snapshot_thread(const struct cpuclock_snapshot *snapshot, size_t index,
@@ -539,8 +540,8 @@ cpuclock_snapshot_thread(const struct cpuclock_snapshot *snapshot, size_t index,
  *
  * With CPUCLOCK_SNAPSHOT_EXITS and BPF as it was at its end; else only what
  * was in the snapshot before, and as it was there. That which is not known of
- * is in the ended_times of its process all the same. The rest is as for
- * cpuclock_snapshot_thread.
+ * is in the ended_times of its process all the same. The rest, safety
+ * and cost as for cpuclock_snapshot_thread.
  */
 const struct cpuclock_thread *
 cpuclock_snapshot_ended(const struct cpuclock_snapshot *snapshot, size_t index,
@@ -548,7 +549,8 @@ cpuclock_snapshot_ended(const struct cpuclock_snapshot *snapshot, size_t index,
 
 /*
  * cpuclock_snapshot_process - the @index-th process of the last snapshot; NULL
- * after the last one. The rest is as for cpuclock_snapshot_thread.
+ * after the last one. The rest, safety and cost as for
+ * cpuclock_snapshot_thread.
  */
 const struct cpuclock_process *
 cpuclock_snapshot_process(const struct cpuclock_snapshot *snapshot,
@@ -569,7 +571,7 @@ struct cpuclock_snapshot_info {
 /*
  * cpuclock_snapshot_info - facts about the reader and its last snapshot.
  *
- * Returns 0. Thread safety as for cpuclock_snapshot_take. No system call.
+ * Returns 0. MT-Safe for different readers, not AS-Safe. No system call.
  */
 int cpuclock_snapshot_info(const struct cpuclock_snapshot *snapshot,
 			   struct cpuclock_snapshot_info *ret_info);

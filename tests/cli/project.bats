@@ -201,7 +201,7 @@ names = open(sys.argv[2]).read().split()
 COST = r"no system call|\d+ system call|(one|two|most one) system call|system calls|allocates|frees|no allocation"
 def comment_of(name):
     """The comment above its declaration, or above the group it is one of."""
-    at = re.search(rf"^[a-z][^/\n]*\b{name}\(", text, re.M)
+    at = re.search(rf"^(?=[a-z])[^/\n]*\b{name}\(", text, re.M)
     assert at, f"{name} is not declared"
     return " ".join(re.findall(r"/\*.*?\*/", text[:at.start()], re.S)[-1]
                     .replace("\n *", " ").split())

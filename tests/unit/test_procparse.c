@@ -47,7 +47,9 @@ enum {
 	FIELD_STIME = 15,
 	FIELD_PRIORITY = 18,
 	FIELD_NICE = 19,
+	FIELD_NUM_THREADS = 20,
 	FIELD_STARTTIME = 22,
+	FIELD_PROCESSOR = 39,
 	FIELD_EXIT_CODE = 52,
 };
 
@@ -719,6 +721,85 @@ static void numbers_above_uint64_max_are_refused(void **state)
 	}
 }
 
+static struct cpuclock__task_stat parse_task(const struct recipe *recipe,
+					     int expected_result)
+{
+	struct cpuclock__task_stat stat = {0};
+	struct buffer line = make_stat(recipe);
+	void *block;
+	char *text;
+
+	block = exact_block(line.bytes, line.length, &text);
+	assert_int_equal(cpuclock__parse_task_stat(text, line.length, &stat),
+			 expected_result);
+	free(block);
+	free(line.bytes);
+	return stat;
+}
+
+static void task_stat_has_the_fields_proc_5_says(void **state)
+{
+	struct cpuclock__task_stat stat = parse_task(&(struct recipe){0}, 0);
+
+	(void)state;
+	assert_true(same_stat(&stat.times, &plain_stat));
+	assert_int_equal(stat.parent_pid, 4348);
+	assert_int_equal(stat.threads, 3);
+	assert_int_equal(stat.cpu, 1);
+	assert_int_equal(stat.state, 'S');
+	assert_string_equal(stat.name, "plain");
+}
+
+static void task_stat_of_a_short_line_has_no_cpu(void **state)
+{
+	int last;
+
+	(void)state;
+	for (last = FIELD_STARTTIME + 1; last < FIELD_EXIT_CODE; last++) {
+		struct cpuclock__task_stat stat =
+			parse_task(&(struct recipe){.last = last}, 0);
+
+		assert_int_equal(stat.cpu, last > FIELD_PROCESSOR ? 1 : -1);
+		assert_int_equal(stat.parent_pid, 4348);
+	}
+}
+
+static void task_stat_names_are_cut_to_what_the_kernel_has(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		struct cpuclock__task_stat stat =
+			parse_task(&(struct recipe){.name = &names[i]}, 0);
+		size_t length = names[i].length < 15 ? names[i].length : 15;
+
+		assert_memory_equal(stat.name, names[i].bytes, length);
+		assert_int_equal(stat.name[length], '\0');
+	}
+}
+
+static void task_stat_refuses_ids_that_are_none(void **state)
+{
+	static const struct text table[] = {
+		TEXT("-1"),
+		TEXT("2147483648"),
+		TEXT("4294967296"),
+		TEXT(UINT64_MAX_TEXT),
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		parse_task(&(struct recipe){.field = FIELD_PPID,
+					    .value = table[i]},
+			   -EBADMSG);
+		parse_task(&(struct recipe){.field = FIELD_NUM_THREADS,
+					    .value = table[i]},
+			   -EBADMSG);
+	}
+}
+
 static void negative_is_taken_where_the_kernel_prints_it(void **state)
 {
 	static const struct {
@@ -1162,8 +1243,14 @@ static struct buffer read_file(const char *folder, const char *name)
 	return content;
 }
 
+/* What else is expected of stat. */
+struct rest {
+	uint64_t parent_pid, threads, cpu, state, name_length;
+};
+
 static void read_expected(const char *folder, struct cpuclock__stat *ret_stat,
-			  struct cpuclock__schedstat *ret_schedstat)
+			  struct cpuclock__schedstat *ret_schedstat,
+			  struct rest *ret_rest)
 {
 	const struct {
 		const char *key;
@@ -1175,6 +1262,11 @@ static void read_expected(const char *folder, struct cpuclock__stat *ret_stat,
 		{"cpu_ns", &ret_schedstat->cpu_ns},
 		{"wait_ns", &ret_schedstat->wait_ns},
 		{"switches", &ret_schedstat->switches},
+		{"parent_pid", &ret_rest->parent_pid},
+		{"threads", &ret_rest->threads},
+		{"cpu", &ret_rest->cpu},
+		{"state", &ret_rest->state},
+		{"name_length", &ret_rest->name_length},
 	};
 	struct buffer content = read_file(folder, "expected");
 	unsigned int seen = 0;
@@ -1194,6 +1286,9 @@ static void read_expected(const char *folder, struct cpuclock__stat *ret_stat,
 				continue;
 			errno = 0;
 			*keys[i].value = strtoull(value, &end, 10);
+			/* A letter stands for itself. */
+			if (end == value && *end)
+				*keys[i].value = (unsigned char)*end++;
 			assert_true(!errno && end != value && !*end);
 			seen |= 1U << i;
 		}
@@ -1202,18 +1297,35 @@ static void read_expected(const char *folder, struct cpuclock__stat *ret_stat,
 	assert_int_equal(seen, (1U << ARRAY_SIZE(keys)) - 1);
 }
 
+static void assert_rest(const struct buffer *text, const struct rest *expected)
+{
+	struct cpuclock__task_stat stat;
+	const char *name = (char *)memchr(text->bytes, '(', text->length) + 1;
+
+	assert_int_equal(
+		cpuclock__parse_task_stat(text->bytes, text->length, &stat), 0);
+	assert_int_equal(stat.parent_pid, expected->parent_pid);
+	assert_int_equal(stat.threads, expected->threads);
+	assert_int_equal(stat.cpu, expected->cpu);
+	assert_int_equal(stat.state, expected->state);
+	assert_int_equal(strlen(stat.name), expected->name_length);
+	assert_memory_equal(stat.name, name, expected->name_length);
+}
+
 static void check_recorded(const char *folder)
 {
+	struct rest rest = {0};
 	struct cpuclock__schedstat schedstat = {0};
 	struct cpuclock__stat stat = {0};
 	struct buffer content;
 
 	print_message("# recorded: %s\n", folder);
-	read_expected(folder, &stat, &schedstat);
+	read_expected(folder, &stat, &schedstat, &rest);
 
 	content = read_file(folder, "stat");
 	assert_stat(content.bytes, content.length, &stat);
 	assert_stat_prefixes(content.bytes, content.length, &stat);
+	assert_rest(&content, &rest);
 	free(content.bytes);
 
 	content = read_file(folder, "schedstat");
@@ -1266,6 +1378,11 @@ int main(void)
 		cmocka_unit_test(each_field_is_the_one_proc_5_says),
 		cmocka_unit_test(numbers_up_to_uint64_max_are_taken),
 		cmocka_unit_test(numbers_above_uint64_max_are_refused),
+		cmocka_unit_test(task_stat_has_the_fields_proc_5_says),
+		cmocka_unit_test(task_stat_of_a_short_line_has_no_cpu),
+		cmocka_unit_test(
+			task_stat_names_are_cut_to_what_the_kernel_has),
+		cmocka_unit_test(task_stat_refuses_ids_that_are_none),
 		cmocka_unit_test(negative_is_taken_where_the_kernel_prints_it),
 		cmocka_unit_test(
 			negative_is_refused_where_the_kernel_never_prints_it),
