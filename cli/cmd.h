@@ -47,6 +47,10 @@ int cmd_bad_option(const struct cmd *cmd, int result, char **argv);
 /* Prints the command's --help; returns CMD_OK. */
 int cmd_help(const struct cmd *cmd);
 
+/* Writes what was printed so far to standard output. False if it cannot be,
+ * which is said when the command returns. */
+bool cmd_flush(void);
+
 /* Before another program is executed: SIGPIPE as it was when this one began. */
 void cmd_restore_sigpipe(void);
 

@@ -33,6 +33,13 @@ struct work {
 
 /* ---- Snapshots */
 
+static int64_t interval_of(const struct stat_options *options)
+{
+	if (options->interval_ns)
+		return options->interval_ns;
+	return options->duration_ns ? options->duration_ns : SECOND;
+}
+
 static int64_t own_cpu_ns(void)
 {
 	int64_t now_ns = cpuclock_total();
@@ -142,7 +149,10 @@ static int print_report(struct work *work, bool last)
 	if (!stat_print(&report))
 		return -ENOMEM;
 	/* That it could not be written is said at the end. */
-	fflush(work->stream);
+	if (work->stream == stdout)
+		cmd_flush();
+	else if (!work->options->path)
+		fflush(work->stream);
 	return 0;
 }
 
@@ -354,6 +364,21 @@ static int prepare(struct work *work)
 	return CMD_OK;
 }
 
+/*
+ * The first snapshot can take longer than the others, for it opens files. Then
+ * the thread that it comes to last is looked at again too soon, and it is
+ * better to begin with another one.
+ */
+static int take_first(struct work *work)
+{
+	int err = take(work);
+
+	if (err || last_duration(work) < interval_of(work->options) / 50)
+		return err;
+	work->origin_ns = watch_now();
+	return take(work);
+}
+
 static int begin(struct work *work)
 {
 	const struct stat_options *options = work->options;
@@ -361,7 +386,7 @@ static int begin(struct work *work)
 	int err;
 
 	work->origin_ns = watch_now();
-	err = options->command ? take_and_add(work) : take(work);
+	err = options->command ? take_and_add(work) : take_first(work);
 	if (err)
 		return stat_fail(NULL, err);
 	if (!options->command) {

@@ -198,13 +198,15 @@ static void run_reuse(char **args)
 /* Nobody waits for its child, which has worked. */
 static void run_zombie(char **args)
 {
+	siginfo_t info;
+
 	(void)args;
 	if (fork() == 0) {
 		prctl(PR_SET_NAME, "undead");
 		burn(CLOCK_PROCESS_CPUTIME_ID, 0.2);
 		_exit(0);
 	}
-	usleep(500000);
+	waitid(P_ALL, 0, &info, WEXITED | WNOWAIT);
 	ready();
 	pause();
 }
