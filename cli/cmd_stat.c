@@ -17,8 +17,8 @@ const struct cmd cmd_stat = {
 	.name = "stat",
 	.summary = "show which threads use the CPU",
 	.usage =
-		"[OPTION...] {-p PID,... | --name=NAME | --all | [--] COMMAND "
-		"[ARG...]}\n"
+		"[OPTION...] {-p PID,... | --name=NAME | --all}\n"
+		"       cpuclock stat [OPTION...] [--] COMMAND [ARG...]\n"
 		"Shows how much CPU time each thread has used, and in user "
 		"mode or in the kernel:\n"
 		"of a command until it ends, or of processes that run already, "

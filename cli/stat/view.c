@@ -110,7 +110,9 @@ static void sort_rows(struct view *view, enum sort sort)
 /* What the last snapshot saw as a zombie has been waited for since. */
 static char state_of(char state, bool ended, const struct final *final)
 {
-	return ended || (final->known && state == 'Z') ? 'X' : state;
+	if (ended || (final->known && state == 'Z'))
+		return 'X';
+	return state;
 }
 
 static void list_threads(struct view *view, const struct account *account,

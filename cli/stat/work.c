@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* When snapshots are taken, and when they are reported. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../cmd.h"
-#include "../outfile.h"
-#include "watch.h"
+#include "work.h"
 
 #define NEVER	 INT64_MAX
 #define SECOND	 INT64_C(1000000000)
 #define FIRST_NS INT64_C(10000000)
-
-struct work {
-	const struct stat_options *options;
-	struct child child;
-	struct watch watch;
-	struct cpuclock_snapshot *snapshot;
-	struct account account;
-	struct scans scans;
-	struct outfile file;
-	FILE *stream;
-	const char *passed_over, *why;
-	int64_t origin_ns; /* intervals are counted from here */
-	int64_t next_take_ns;
-	int64_t next_report_ns;
-	int64_t step_ns; /* of snapshots between reports */
-	uint64_t n_reports;
-};
 
 /* ---- Snapshots */
 
@@ -269,101 +250,6 @@ static int loop(struct work *work)
 
 /* ---- The beginning */
 
-static int open_stream(struct work *work)
-{
-	const struct stat_options *options = work->options;
-	int err, fd;
-
-	if (options->path) {
-		err = outfile_open(&work->file, options->path);
-		if (err)
-			return cmd_fail(&cmd_stat, "cannot write '%s': %s",
-					options->path, strerror(-err));
-		work->stream = work->file.stream;
-	} else if (options->command) {
-		/* Standard output is the command's. With a buffer, unlike
-		 * stderr. */
-		fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-		work->stream = fd < 0 ? NULL : fdopen(fd, "w");
-		if (!work->stream)
-			return cmd_fail(&cmd_stat,
-					"no stream for the report: %s",
-					strerror(errno));
-	} else {
-		work->stream = stdout;
-	}
-	return CMD_OK;
-}
-
-/* A better source than the one in use, and why it is not. */
-static void find_passed_over(struct work *work, const char *in_use)
-{
-	struct cpuclock_snapshot_source_info info;
-	const char *best = cpuclock_snapshot_source_at(0);
-
-	if (work->options->source || strcmp(best, in_use) == 0 ||
-	    cpuclock_snapshot_source_info(best, &info))
-		return;
-	work->passed_over = best;
-	work->why = info.why;
-}
-
-static int open_snapshot(struct work *work)
-{
-	const struct stat_options *options = work->options;
-	unsigned int flags = CPUCLOCK_SNAPSHOT_EXITS;
-	size_t n_pids = options->n_pids;
-	pid_t *pids = calloc(n_pids + 1, sizeof(*pids));
-	int err;
-
-	if (!pids)
-		return -ENOMEM;
-	if (options->command) {
-		/* Of this process, and so what loses its parent too. */
-		flags |= CPUCLOCK_SNAPSHOT_DESCENDANTS;
-		pids[0] = getpid();
-		n_pids = 1;
-	} else if (n_pids) {
-		memcpy(pids, options->pids, n_pids * sizeof(*pids));
-		n_pids = stat_unique_pids(pids, n_pids);
-	}
-	err = watch_open(&work->watch, &work->child, pids,
-			 options->command ? 0 : n_pids);
-	if (!err)
-		err = cpuclock_snapshot_open(pids, n_pids, options->source,
-					     flags, &work->snapshot);
-	free(pids);
-	return err;
-}
-
-/* All that needs privileges, the command's process before them. */
-static int prepare(struct work *work)
-{
-	const struct stat_options *options = work->options;
-	struct cpuclock_snapshot_info info;
-	int err = 0;
-
-	if (options->command) {
-		work->watch.child = &work->child;
-		err = child_start(&work->child, options->command);
-		if (err)
-			return cmd_fail(&cmd_stat, "cannot start a process: %s",
-					strerror(-err));
-	} else {
-		child_watch_signals(&work->child);
-	}
-	stat_raise_file_limit();
-	err = open_snapshot(work);
-	if (err)
-		return stat_fail(options->source, err);
-	cpuclock_snapshot_info(work->snapshot, &info);
-	find_passed_over(work, info.source);
-	stat_drop_privileges(options->command != NULL,
-			     strcmp(info.source, "proc") == 0,
-			     options->path != NULL);
-	return CMD_OK;
-}
-
 /*
  * The first snapshot can take longer than the others, for it opens files. Then
  * the thread that it comes to last is looked at again too soon, and it is
@@ -403,29 +289,19 @@ static int begin(struct work *work)
 	return CMD_OK;
 }
 
-/* Puts the report where it belongs. */
-static int close_stream(struct work *work, int status)
+/* After an error the command goes on, and has the last word. */
+static int wait_out(struct work *work, int status)
 {
-	int err = 0;
-
-	if (work->file.stream && status == CMD_FAILURE && !work->n_reports) {
-		outfile_abandon(&work->file);
-	} else if (work->file.stream) {
-		err = outfile_commit(&work->file);
-	} else if (work->stream && work->stream != stdout) {
-		if (fclose(work->stream) != 0)
-			err = -errno;
-	}
-	if (!err)
-		return status;
-	cmd_fail(&cmd_stat, "cannot write the report: %s", strerror(-err));
-	return status ? status : CMD_FAILURE;
+	while (status && child_reap(&work->child) &&
+	       watch_wait(&work->watch, NEVER) != EVENT_STOP)
+		;
+	return work->child.status ? work->child.status : status;
 }
 
 static int work_through(struct work *work)
 {
 	const struct stat_options *options = work->options;
-	int status = prepare(work);
+	int status = work_open(work);
 	int err;
 
 	if (!status)
@@ -437,9 +313,11 @@ static int work_through(struct work *work)
 	}
 	err = loop(work);
 	if (err)
-		return stat_fail(NULL, err);
+		status = stat_fail(NULL, err);
 	if (options->command)
-		return work->child.status;
+		return wait_out(work, status);
+	if (err)
+		return status;
 	/* Ctrl-C is the way to end it. */
 	if (work->watch.signal && work->watch.signal != SIGINT)
 		return CMD_SIGNALLED + work->watch.signal;
@@ -451,12 +329,10 @@ int stat_run(struct stat_options *options)
 	struct work work = {.options = options};
 	int status = stat_find_names(options);
 
-	if (!status)
-		status = open_stream(&work);
 	if (status)
 		return status;
 	account_init(&work.account, options->command ? getpid() : 0);
-	status = close_stream(&work, work_through(&work));
+	status = work_close(&work, work_through(&work));
 	cpuclock_snapshot_close(work.snapshot);
 	account_free(&work.account);
 	watch_close(&work.watch);

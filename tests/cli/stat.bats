@@ -248,13 +248,13 @@ assert rows[0]['exited_ns'] > 0" -p "$pid" -d 0.6 --by process
 @test "the sum agrees with the process's own clock" {
 	begin short 20
 	local before after
-	before=$("$CPUCLOCK" read -p "$pid" --json)
+	before=$(json time_ns "$CPUCLOCK" read -p "$pid" --json)
 	check "pass" -p "$pid" -d 0.5
 	# The last source's answer lies within the reads around all of them.
-	after=$("$CPUCLOCK" read -p "$pid" --json)
-	python3 - "$BATS_TEST_TMPDIR/json" <<EOF
+	after=$(json time_ns "$CPUCLOCK" read -p "$pid" --json)
+	python3 - "$BATS_TEST_TMPDIR/json" $((after - before)) <<'EOF'
 import json, sys
-span = $after["time_ns"] - $before["time_ns"]
+span = int(sys.argv[2])
 rows = json.load(open(sys.argv[1]))["rows"]
 assert 0 < rows[-1]["total_ns"] <= span + 8e6, (rows[-1], span)
 EOF
@@ -641,6 +641,7 @@ EOF
 
 @test "a reader that goes away ends it" {
 	local code=0 err=$BATS_TEST_TMPDIR/err
+	# shellcheck disable=SC2016 # for the inner shell
 	timeout 10 bash -c '"$1" stat -p $$ -i 0.05 2>"$2" | head -n 1 >/dev/null
 		exit "${PIPESTATUS[0]}"' bash "$CPUCLOCK" "$err" || code=$?
 	[ "$code" -eq 1 ]
