@@ -77,18 +77,14 @@ static void print_usage(const struct report *report, const struct view *view)
 					   view->sum.usage.times.total_ns));
 	fprintf(report->stream,
 		"error       +- %s in user and system of the sum (standard "
-		"error of sampling)\n",
+		"error)\n",
 		error);
 }
 
 static void print_units(const struct report *report, const struct view *view)
 {
 	bool in_seconds = view->sum.usage.times.total_ns >= 10000000000;
-	char step[32], tick[32], stale[32];
 
-	format_ns(step, sizeof(step), (double)report->info.split_step_ns);
-	format_ns(tick, sizeof(tick), (double)report->info.tick_ns);
-	format_ns(stale, sizeof(stale), (double)report->account->stale_ns);
 	fprintf(report->stream,
 		"units       times in %s; %%cpu is of one CPU: 200 is two of "
 		"them all the time;\n"
@@ -99,6 +95,15 @@ static void print_units(const struct report *report, const struct view *view)
 			: "; vol, inv: context\n"
 			  "            switches, as it slept or as another "
 			  "thread took the CPU");
+}
+
+static void print_resolution(const struct report *report)
+{
+	char step[32], tick[32], stale[32];
+
+	format_ns(step, sizeof(step), (double)report->info.split_step_ns);
+	format_ns(tick, sizeof(tick), (double)report->info.tick_ns);
+	format_ns(stale, sizeof(stale), (double)report->account->stale_ns);
 	fprintf(report->stream,
 		"resolution  total 1 ns, user and system %s, sampled every "
 		"%s\n",
@@ -142,8 +147,8 @@ static void print_scans(const struct report *report)
 	format_ns(cpu, sizeof(cpu), (double)scans_median(scans, scans->cpus));
 	format_ns(all, sizeof(all), (double)scans->cpu_ns);
 	fprintf(report->stream,
-		"own cost    %" PRIu64 " snapshot%s, each %s with %s of CPU "
-		"(medians); %s of CPU in all\n",
+		"own cost    %" PRIu64 " snapshot%s, median %s (CPU %s); %s of "
+		"CPU in all\n",
 		scans->count, plural((int64_t)scans->count, "", "s"), duration,
 		cpu, all);
 }
@@ -152,33 +157,44 @@ static void print_source(const struct report *report)
 {
 	fprintf(report->stream, "source      %s: %s\n", report->info.source,
 		report->info.method ? report->info.method : "");
-	/* Said once. */
-	if (report->why && report->number == 1)
+	if (report->why)
 		fprintf(report->stream, "            not %s: %s\n",
 			report->passed_over, report->why);
 }
 
-static void print_final(const struct report *report)
+static void print_final(const struct report *report, const struct view *view)
 {
 	const struct cpuclock_times *times = &report->final.usage.times;
+	int64_t more_ns = view->sum.usage.times.total_ns +
+			  report->account->earlier_ns - times->total_ns;
 
 	if (!report->final.known)
 		return;
 	fprintf(report->stream,
-		"kernel      %.6f s of CPU = user %.6f + system %.6f, all its "
-		"children included;\n"
-		"            exit status %d\n",
+		"kernel      %.6f s of CPU, of the command and all its "
+		"children:\n"
+		"            user %.6f s, system %.6f s; exit status %d\n",
 		(double)times->total_ns / 1e9, (double)times->user_ns / 1e9,
 		(double)times->system_ns / 1e9, report->final.status);
+	/* What is cut to microseconds is no difference. */
+	if (more_ns > 1000000)
+		fprintf(report->stream,
+			"            not with %.3f s of processes that nobody "
+			"waited for\n",
+			(double)more_ns / 1e9);
 }
 
 void stat_print_foot(const struct report *report, const struct view *view)
 {
 	fputc('\n', report->stream);
 	print_usage(report, view);
-	print_final(report);
+	print_final(report, view);
 	print_exits(report, view);
-	print_units(report, view);
 	print_scans(report);
+	/* The rest is said once. */
+	if (report->number > 1)
+		return;
+	print_units(report, view);
+	print_resolution(report);
 	print_source(report);
 }

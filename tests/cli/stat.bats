@@ -66,6 +66,29 @@ EOF
 
 # ---- What it is asked for
 
+@test "info says of each source whether it works, and else why" {
+	"$CPUCLOCK" info --json | python3 -c '
+import json, sys
+sources = json.load(sys.stdin)["snapshot_sources"]
+assert "proc" in [s["name"] for s in sources]
+assert all(s["available"] or s["why"] for s in sources)'
+	prints '^  proc +(works|does not work here): ' "$CPUCLOCK" info
+}
+
+@test "a source that does not work here is a failure with its reason" {
+	local source
+	source=$("$CPUCLOCK" info --json | python3 -c '
+import json, sys
+for source in json.load(sys.stdin)["snapshot_sources"]:
+    if not source["available"]:
+        print(source["name"])' | head -n 1)
+	[ -n "$source" ] || skip "all work"
+	fails 1 "source $source does not work here: .{9,}" \
+		"$CPUCLOCK" stat -a -s "$source"
+	# The other one serves, and it is said why.
+	prints "^ +not $source: .{9,}" "$CPUCLOCK" stat -a -d 0.01
+}
+
 @test "mistakes are usage errors" {
 	fails 2 'whose' "$CPUCLOCK" stat
 	fails 2 "'0' is no PID" "$CPUCLOCK" stat -p 0
@@ -563,6 +586,24 @@ assert same(sum_, data['command']) and sum_['total_ns'] > 4 * 0.2e9
 assert data['wall_ns'] > 0.3e9
 assert sum_['total_ns'] > 0.1e9
 " -- sh -c "(sleep 0.2; '$load' work 0.1 1 >/dev/null) & exit 0"
+}
+
+@test "what nobody waited for is in the sum" {
+	check "
+assert sum_['total_ns'] > data['command']['total_ns'] + 0.1e9
+assert any(r['total_ns'] > 0.1e9 for r in rows)
+" -- python3 -c '
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+child = os.fork()
+while not child and time.process_time() < 0.3:
+    pass
+if child:
+    try:
+        os.waitpid(child, 0)
+    except ChildProcessError:
+        pass
+    time.sleep(0.1)'
 }
 
 @test "it has the privileges, limits and signals of the caller" {
