@@ -211,6 +211,18 @@ static void run_zombie(char **args)
 	pause();
 }
 
+/* Its child has worked, and the kernel does not keep the account of it. */
+static void run_unwaited(char **args)
+{
+	(void)args;
+	signal(SIGCHLD, SIG_IGN);
+	if (fork() == 0) {
+		burn(CLOCK_PROCESS_CPUTIME_ID, 0.3);
+		_exit(0);
+	}
+	waitpid(-1, NULL, 0);
+}
+
 /* Ends while it is looked at: vanish SECONDS */
 static void run_vanish(char **args)
 {
@@ -245,11 +257,17 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(char **args);
 	} modes[] = {
-		{"sleep", run_sleep},		{"spin", run_spin},
-		{"bytes", run_bytes},		{"short", run_short},
-		{"leaderless", run_leaderless}, {"rename", run_rename},
-		{"reuse", run_reuse},		{"zombie", run_zombie},
-		{"vanish", run_vanish},		{"work", run_work},
+		{"sleep", run_sleep},
+		{"spin", run_spin},
+		{"bytes", run_bytes},
+		{"short", run_short},
+		{"leaderless", run_leaderless},
+		{"rename", run_rename},
+		{"reuse", run_reuse},
+		{"zombie", run_zombie},
+		{"unwaited", run_unwaited},
+		{"vanish", run_vanish},
+		{"work", run_work},
 	};
 
 	/* Not to outlive a test that fails. */
