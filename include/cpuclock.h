@@ -461,8 +461,8 @@ enum cpuclock_snapshot_flags {
 	CPUCLOCK_SNAPSHOT_DESCENDANTS = 1,
 	/*
 	 * Know of each thread that ends, by events: also of those that start
-	 * and end between two snapshots. Only by `bpf`; else ignored. Every
-	 * thread that ends pays some microseconds for it, in all the system.
+	 * and end between two snapshots. Only by BPF; else ignored. Every
+	 * thread that ends pays about a microsecond, in all the system.
 	 */
 	CPUCLOCK_SNAPSHOT_EXITS = 2,
 };
@@ -478,9 +478,9 @@ enum cpuclock_snapshot_flags {
  * Returns 0. The caller owns *ret_snapshot and passes it to
  * cpuclock_snapshot_close. It is empty until the first cpuclock_snapshot_take.
  *
- * Source `bpf` needs CAP_BPF and CAP_PERFMON here only: the caller can drop
- * them, and others, afterwards. What hidepid hides from the caller is decided
- * by what it may do here.
+ * The sources that use BPF, `bpf` and `bpf-iter`, need CAP_BPF and CAP_PERFMON
+ * here only: the caller can drop them, and others, afterwards. What hidepid
+ * hides from the caller is decided by what it may do here.
  *
  * -EINVAL      a PID is not 1 to 4194304; @flags are unknown, or ask for
  *              descendants of no process
@@ -512,7 +512,7 @@ int cpuclock_snapshot_open(const pid_t *pids, size_t n_pids, const char *source,
  *
  * Returns 0; after an error the last snapshot is still there. One thread at a
  * time uses a reader, in the process that opened it. Not AS-Safe. Allocates.
- * `bpf`: some system calls in all; `proc`: four for each thread.
+ * `bpf`: three system calls in all; `proc`: some for each thread.
  */
 int cpuclock_snapshot_take(struct cpuclock_snapshot *snapshot);
 
@@ -534,7 +534,7 @@ cpuclock_snapshot_thread(const struct cpuclock_snapshot *snapshot, size_t index,
  * cpuclock_snapshot_ended - the @index-th thread of those that are known to
  * have ended since the snapshot before; NULL after the last one.
  *
- * With CPUCLOCK_SNAPSHOT_EXITS and `bpf` as it was at its end; else only what
+ * With CPUCLOCK_SNAPSHOT_EXITS and BPF as it was at its end; else only what
  * was in the snapshot before, and as it was there. That which is not known of
  * is in the ended_times of its process all the same. The rest is as for
  * cpuclock_snapshot_thread.
@@ -555,7 +555,6 @@ cpuclock_snapshot_process(const struct cpuclock_snapshot *snapshot,
 /* What is to be known of a snapshot. Fields can be added at the end. */
 struct cpuclock_snapshot_info {
 	const char *source;    /* its name; a static string */
-	const char *method;    /* how it does it here; a static string */
 	int64_t time_ns;       /* of CLOCK_MONOTONIC, in its middle */
 	int64_t duration_ns;   /* that it took */
 	int64_t split_step_ns; /* user and system come in such steps */

@@ -9,6 +9,8 @@
 
 /* Fastest first: the order in which the best one is looked for. */
 static const struct cpuclock__snapshot_source *const sources[] = {
+	&cpuclock__snapshot_bpf,
+	&cpuclock__snapshot_bpf_iter,
 	&cpuclock__snapshot_proc,
 };
 

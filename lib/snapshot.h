@@ -83,7 +83,7 @@ struct cpuclock__snapshot_source {
 	/*
 	 * Makes snapshot->state, by trying all that take needs. *ret_why says
 	 * why not, a static string, after an error; it is -errno. Fills in what
-	 * of snapshot->info does not change: method, split_step_ns,
+	 * of snapshot->info does not change: split_step_ns,
 	 * knows_exits.
 	 */
 	int (*open)(struct cpuclock_snapshot *snapshot, const char **ret_why);
@@ -99,6 +99,7 @@ struct cpuclock__snapshot_source {
 };
 
 extern const struct cpuclock__snapshot_source cpuclock__snapshot_bpf;
+extern const struct cpuclock__snapshot_source cpuclock__snapshot_bpf_iter;
 extern const struct cpuclock__snapshot_source cpuclock__snapshot_proc;
 
 /*

@@ -316,10 +316,6 @@ static int open_proc(struct cpuclock_snapshot *snapshot, const char **ret_why)
 	}
 	reader->has_schedstat = schedstat->status == 0;
 	snapshot->state = reader;
-	snapshot->info.method =
-		reader->has_schedstat
-			? "stat and schedstat of each thread, kept open"
-			: "stat of each thread, kept open";
 	snapshot->info.split_step_ns = reader->unit_ns;
 	return 0;
 }
