@@ -161,10 +161,10 @@ static void print_snapshot_sources(void)
 
 		cpuclock_snapshot_source_info(name, &source);
 		if (source.status)
-			printf("  %-5s does not work here: %s\n", name,
+			printf("  %-8s does not work here: %s\n", name,
 			       source.why);
 		else
-			printf("  %-5s works: %s\n", name, source.summary);
+			printf("  %-8s works: %s\n", name, source.summary);
 	}
 }
 

@@ -170,7 +170,7 @@ static int resolve_source(struct stat_options *options)
 	    cpuclock_snapshot_source_info(options->source, &info))
 		return cmd_usage(&cmd_stat,
 				 "--source: no source '%s' of snapshots (best "
-				 "bpf proc)",
+				 "bpf bpf-iter proc)",
 				 options->source);
 	return CMD_OK;
 }
