@@ -130,7 +130,12 @@ static int set_latest(struct account *account, pid_t pid, int64_t *ret_older)
 static struct account_process *
 open_process(struct account *account, const struct cpuclock_process *process)
 {
-	struct account_process first = {.process = *process, .seen = no_usage};
+	struct account_process first = {
+		.process = *process,
+		.seen = no_usage,
+		.last_take = account->takes - 1,
+		.foreign = account->closed,
+	};
 	struct account_process *found = cpuclock__list_find(
 		&account->processes, process->pid, process->start_ns);
 
@@ -164,7 +169,7 @@ static int add_processes(struct account *account,
 			process->times.user_ns -= before->times.user_ns;
 			process->times.system_ns -= before->times.system_ns;
 		}
-		account->live_processes++;
+		account->live_processes += !process->foreign;
 	}
 	return 0;
 }
@@ -204,6 +209,8 @@ static int add_thread(struct account *account,
 		cpuclock__list_find(&account->threads, now->tid, now->start_ns);
 	thread->thread = *now;
 	thread->ended = ended;
+	thread->foreign = process->foreign;
+	account->live_threads += !ended && !thread->foreign;
 	usage_add(&thread->usage, &usage);
 	usage_add(&process->seen, &usage);
 	return 0;
@@ -222,7 +229,6 @@ static int add_threads(struct account *account,
 			continue;
 		if (now->stale_ns > account->stale_ns)
 			account->stale_ns = now->stale_ns;
-		account->live_threads++;
 		err = add_thread(account, now, before, false);
 	}
 	for (size_t i = 0;
@@ -238,9 +244,13 @@ static int count_gone(const struct account *account)
 {
 	int gone = 0;
 
-	for (size_t i = 0; i < account->processes.count; i++)
-		gone += process_at(account, (int64_t)i)->last_take !=
-			account->takes;
+	for (size_t i = 0; i < account->processes.count; i++) {
+		const struct account_process *process =
+			process_at(account, (int64_t)i);
+
+		gone += account_has(account, process) &&
+			process->last_take != account->takes;
+	}
 	return gone;
 }
 
@@ -258,6 +268,33 @@ void account_init(struct account *account, pid_t hidden)
 			   .id_offset = offsetof(struct cpuclock_process, pid)},
 		.hidden = hidden,
 	};
+}
+
+int account_begin(struct account *account,
+		  const struct cpuclock_snapshot *snapshot, bool closed)
+{
+	const struct cpuclock_process *process;
+	struct cpuclock_snapshot_info info;
+
+	account->takes = account->first_take = 1;
+	for (size_t i = 0;
+	     (process = cpuclock_snapshot_process(snapshot, i, NULL)); i++) {
+		struct account_process *opened = open_process(account, process);
+
+		if (!opened)
+			return -ENOMEM;
+		opened->last_take = account->takes;
+	}
+	account->closed = closed;
+	cpuclock_snapshot_info(snapshot, &info);
+	account->begin_ns = info.time_ns;
+	return 0;
+}
+
+bool account_has(const struct account *account,
+		 const struct account_process *process)
+{
+	return !process->foreign && process->last_take >= account->first_take;
 }
 
 int account_add(struct account *account,
@@ -282,13 +319,21 @@ int account_add(struct account *account,
 
 void account_clear(struct account *account)
 {
-	for (size_t i = 0; i < account->processes.count; i++)
-		account->earlier_ns +=
-			account_process_times(process_at(account, (int64_t)i))
-				.total_ns;
+	for (size_t i = 0; i < account->processes.count; i++) {
+		struct account_process *process =
+			process_at(account, (int64_t)i);
+
+		account->earlier_ns += account_process_times(process).total_ns;
+		process->times = (struct cpuclock_times){0};
+		process->seen = no_usage;
+	}
 	cpuclock__list_cut(&account->threads, 0);
-	cpuclock__list_cut(&account->processes, 0);
-	cpuclock__list_cut(&account->latest, 0);
+	/* Of those that were asked for, it has to be known which they are. */
+	if (!account->closed) {
+		cpuclock__list_cut(&account->processes, 0);
+		cpuclock__list_cut(&account->latest, 0);
+	}
+	account->first_take = account->takes;
 	account->begin_ns = account->end_ns;
 }
 

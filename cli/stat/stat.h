@@ -104,6 +104,7 @@ struct account_thread {
 	struct cpuclock_thread thread; /* its latest; first, for the list */
 	struct usage usage;
 	bool ended;
+	bool foreign; /* of such a process */
 };
 
 struct account_process {
@@ -112,6 +113,7 @@ struct account_process {
 	struct usage seen;		 /* used by the threads seen */
 	int64_t older; /* index of the last holder of this PID; -1 */
 	uint64_t last_take;
+	bool foreign; /* was not asked for: it has the PID of one that was */
 };
 
 struct account {
@@ -120,6 +122,8 @@ struct account {
 	struct cpuclock__list latest; /* by PID alone: the youngest process */
 	pid_t hidden;		      /* this command itself, or 0 */
 	uint64_t takes;
+	uint64_t first_take;		  /* that this account begins with */
+	bool closed;			  /* no process is added */
 	int live_threads, live_processes; /* in the last snapshot */
 	int gone; /* processes that were there, and are not */
 	bool knows_exits;
@@ -129,6 +133,15 @@ struct account {
 };
 
 void account_init(struct account *account, pid_t hidden);
+
+/* Begins with a snapshot. If @closed, processes that it does not have, with a
+ * PID that was given anew, are not to be counted. 0, or -ENOMEM. */
+int account_begin(struct account *account,
+		  const struct cpuclock_snapshot *snapshot, bool closed);
+
+/* Is it to be shown? */
+bool account_has(const struct account *account,
+		 const struct account_process *process);
 
 /* Adds what was used since the snapshot before. 0, or -ENOMEM. */
 int account_add(struct account *account,

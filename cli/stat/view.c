@@ -121,6 +121,8 @@ static void list_threads(struct view *view, const struct account *account,
 	const struct account_thread *thread = account->threads.records;
 
 	for (size_t n = account->threads.count; n; n--, thread++) {
+		if (thread->foreign)
+			continue;
 		view->rows[view->n_rows++] = (struct row){
 			.pid = thread->thread.pid,
 			.tid = thread->thread.tid,
@@ -151,6 +153,8 @@ static void list_processes(struct view *view, const struct account *account,
 			.exited = account_process_exited(process),
 		};
 
+		if (!account_has(account, process))
+			continue;
 		row.usage.times = account_process_times(process);
 		view->rows[view->n_rows++] = row;
 	}
@@ -214,7 +218,8 @@ static void sum_exited(struct view *view, const struct account *account)
 			.involuntary = -1,
 		};
 
-		usage_add(&view->exited.usage, &usage);
+		if (account_has(account, process))
+			usage_add(&view->exited.usage, &usage);
 	}
 }
 

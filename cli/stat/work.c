@@ -269,7 +269,6 @@ static int take_first(struct work *work)
 static int begin(struct work *work)
 {
 	const struct stat_options *options = work->options;
-	struct cpuclock_snapshot_info info;
 	int err;
 
 	work->origin_ns = watch_now();
@@ -277,9 +276,10 @@ static int begin(struct work *work)
 	if (err)
 		return stat_fail(NULL, err);
 	if (!options->command) {
-		cpuclock_snapshot_info(work->snapshot, &info);
-		work->account.begin_ns = info.time_ns;
-		return stat_check_targets(options, work->snapshot);
+		err = account_begin(&work->account, work->snapshot,
+				    options->n_pids > 0);
+		return err ? stat_fail(NULL, err)
+			   : stat_check_targets(options, work->snapshot);
 	}
 	work->origin_ns = watch_now();
 	work->account.begin_ns = work->origin_ns;

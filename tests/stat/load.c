@@ -169,7 +169,8 @@ static void kill_child(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* A child that has worked gives its PID to one that does not. */
+/* A child that has worked gives its PID to one that does not, once a line can
+ * be read. */
 static void run_reuse(char **args)
 {
 	pid_t pid = fork();
@@ -180,12 +181,12 @@ static void run_reuse(char **args)
 	if (pid == 0) {
 		prctl(PR_SET_NAME, "first");
 		burn(CLOCK_PROCESS_CPUTIME_ID, 0.3);
+		printf("%d\n", getpid());
+		ready();
 		pause();
 	}
-	usleep(600000);
-	printf("%d\n", pid);
-	ready();
-	usleep(500000);
+	if (getchar() == EOF)
+		exit(1);
 	kill_child(pid);
 	pid = fork_as(pid);
 	if (pid < 0)
@@ -223,14 +224,6 @@ static void run_unwaited(char **args)
 	waitpid(-1, NULL, 0);
 }
 
-/* Ends while it is looked at: vanish SECONDS */
-static void run_vanish(char **args)
-{
-	start(spin_named, "busy");
-	ready();
-	usleep((useconds_t)(strtod(args[0], NULL) * 1e6));
-}
-
 /* Works for so long, in so many threads: work SECONDS N */
 static void *work_for(void *seconds)
 {
@@ -266,7 +259,7 @@ int main(int argc, char **argv)
 		{"reuse", run_reuse},
 		{"zombie", run_zombie},
 		{"unwaited", run_unwaited},
-		{"vanish", run_vanish},
+
 		{"work", run_work},
 	};
 
