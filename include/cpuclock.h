@@ -457,7 +457,10 @@ struct cpuclock_process {
 };
 
 enum cpuclock_snapshot_flags {
-	/* The processes given, and their children, grandchildren and so on. */
+	/*
+	 * The processes given, and their children, grandchildren and so on, as
+	 * they are at the time: an orphan is a child of who adopts it.
+	 */
 	CPUCLOCK_SNAPSHOT_DESCENDANTS = 1,
 	/*
 	 * Know of each thread that ends, by events: also of those that start

@@ -4,12 +4,7 @@
 
 #include "snapshot_procfs.h"
 
-/*
- * One that was in the last snapshot stays in, though its parent may have ended
- * and another adopted it.
- */
-static int look_at_parent(const struct cpuclock_snapshot *snapshot,
-			  struct cpuclock__procfs_reader *reader,
+static int look_at_parent(struct cpuclock__procfs_reader *reader,
 			  struct cpuclock__procfs_candidate *candidate)
 {
 	char path[CPUCLOCK__PATH_SIZE], text[CPUCLOCK__PROCFS_SIZE];
@@ -24,13 +19,7 @@ static int look_at_parent(const struct cpuclock_snapshot *snapshot,
 	if (cpuclock__parse_task_stat(text, (size_t)length, &stat))
 		return 0;
 	candidate->parent_pid = stat.parent_pid;
-	candidate->membership =
-		cpuclock__snapshot_before(
-			snapshot, candidate->pid,
-			cpuclock__procfs_ns(stat.times.start_ticks,
-					    reader->unit_ns))
-			? CPUCLOCK__MEMBER
-			: CPUCLOCK__UNKNOWN;
+	candidate->membership = CPUCLOCK__UNKNOWN;
 	return 0;
 }
 
@@ -64,7 +53,7 @@ int cpuclock__procfs_find_descendants(const struct cpuclock_snapshot *snapshot,
 	int err;
 
 	for (size_t i = 0; i < candidates->count; i++) {
-		err = look_at_parent(snapshot, reader, &candidate[i]);
+		err = look_at_parent(reader, &candidate[i]);
 		if (err)
 			return err;
 	}
