@@ -30,6 +30,7 @@ extern const struct cmd cmd_encode;
 extern const struct cmd cmd_bench;
 extern const struct cmd cmd_check;
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_stat;
 
 /* "cpuclock NAME: ..." on stderr, in one line; returns CMD_FAILURE. Without a
  * command: "cpuclock: ...". */
@@ -45,6 +46,10 @@ int cmd_bad_option(const struct cmd *cmd, int result, char **argv);
 
 /* Prints the command's --help; returns CMD_OK. */
 int cmd_help(const struct cmd *cmd);
+
+/* Writes what was printed so far to standard output. False if it cannot be,
+ * which is said when the command returns. */
+bool cmd_flush(void);
 
 /* Before another program is executed: SIGPIPE as it was when this one began. */
 void cmd_restore_sigpipe(void);

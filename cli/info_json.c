@@ -56,6 +56,25 @@ static void json_sources(struct json *json)
 	json_end_array(json);
 }
 
+static void json_snapshot_sources(struct json *json)
+{
+	const char *name;
+
+	json_begin_array(json, "snapshot_sources");
+	for (size_t i = 0; (name = cpuclock_snapshot_source_at(i)); i++) {
+		struct cpuclock_snapshot_source_info source;
+
+		cpuclock_snapshot_source_info(name, &source);
+		json_begin_object(json, NULL);
+		json_string(json, "name", name);
+		json_string(json, "summary", source.summary);
+		json_bool(json, "available", source.status == 0);
+		json_string(json, "why", source.why);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
 void info_print_json(const struct info *info)
 {
 	const struct machine *machine = &info->machine;
@@ -85,6 +104,7 @@ void info_print_json(const struct info *info)
 	json_bool(&json, "rseq_registered", info->rseq.registered);
 	json_string(&json, "rseq", info->rseq.text);
 	json_sources(&json);
+	json_snapshot_sources(&json);
 	json_begin_object(&json, "in_use");
 	json_string(&json, "total",
 		    cpuclock_total() < 0 ? NULL : cpuclock_self_source());

@@ -152,6 +152,22 @@ static bool print_sources(void)
 	return ok;
 }
 
+static void print_snapshot_sources(void)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = cpuclock_snapshot_source_at(i)); i++) {
+		struct cpuclock_snapshot_source_info source;
+
+		cpuclock_snapshot_source_info(name, &source);
+		if (source.status)
+			printf("  %-8s does not work here: %s\n", name,
+			       source.why);
+		else
+			printf("  %-8s works: %s\n", name, source.summary);
+	}
+}
+
 static const char *or_none(const char *source)
 {
 	return source ? source : "none";
@@ -245,6 +261,9 @@ bool info_print(const struct info *info)
 	print_machine(info);
 	puts("\nSources, fastest first");
 	ok = print_sources();
+	puts("\nSources of snapshots of all threads, for `cpuclock stat`, "
+	     "fastest first");
+	print_snapshot_sources();
 	puts("\nIn use");
 	print_in_use();
 	puts("\nTo get more");

@@ -12,8 +12,8 @@
 #include "utf8.h"
 
 static const struct cmd *const commands[] = {
-	&cmd_info,  &cmd_read,	&cmd_decode, &cmd_encode,
-	&cmd_bench, &cmd_check, &cmd_run,    NULL,
+	&cmd_info,  &cmd_read,	&cmd_stat, &cmd_decode, &cmd_encode,
+	&cmd_bench, &cmd_check, &cmd_run,  NULL,
 };
 
 /* What is longer is cut. */
@@ -176,6 +176,18 @@ static void occupy_standard_descriptors(void)
 	}
 }
 
+/* The errno of the first write that failed, where it is known. */
+static int write_error;
+
+bool cmd_flush(void)
+{
+	if (fflush(stdout) == 0)
+		return true;
+	if (!write_error)
+		write_error = errno;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	static char buffer[1 << 20];
@@ -189,13 +201,15 @@ int main(int argc, char **argv)
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 
 	status = run(argc, argv);
-	/* The errno of a write that failed earlier is lost. */
+	/* The errno of a write that failed in between is lost. */
 	failed = ferror(stdout) != 0;
 	errno = 0;
 	if (fclose(stdout) != 0 || failed) {
+		int err = write_error ? write_error : errno;
+
 		fprintf(stderr,
 			"cpuclock: cannot write to standard output: %s\n",
-			errno ? strerror(errno) : "a write failed");
+			err ? strerror(err) : "a write failed");
 		return CMD_FAILURE;
 	}
 	return status;

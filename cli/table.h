@@ -24,6 +24,14 @@ void table_free(struct table *table);
 void table_cell(struct table *table, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * Makes the table fit into so many columns of a terminal, if it can: leaves the
+ * columns of @spare out, one by one, as long as it is needed and as cutting the
+ * cells of @flexible down to 14 does not do. What is cut ends in an ellipsis.
+ */
+void table_fit(struct table *table, int width, size_t flexible,
+	       const size_t *spare, size_t n_spare);
+
 /* Prints titles and rows. Returns false if memory was short. */
 bool table_print(const struct table *table, FILE *stream);
 

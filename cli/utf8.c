@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <locale.h>
+#include <wchar.h>
+
 #include "utf8.h"
 
 size_t utf8_length(const unsigned char *text, size_t size)
@@ -37,4 +40,33 @@ size_t utf8_length(const unsigned char *text, size_t size)
 			return 0;
 	}
 	return length;
+}
+
+uint32_t utf8_character(const unsigned char *text, size_t length)
+{
+	/* The first byte of n has n ones and a zero before what counts. */
+	uint32_t character = length == 1 ? text[0] : text[0] & 0x7f >> length;
+
+	for (size_t i = 1; i < length; i++)
+		character = character << 6 | (text[i] & 0x3f);
+	return character;
+}
+
+int utf8_columns(const unsigned char *text, size_t length)
+{
+	static locale_t locale;
+	locale_t old;
+	int columns;
+
+	if (length == 1)
+		return 1;
+	/* The C locale of glibc knows no wide characters. */
+	if (!locale)
+		locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	if (!locale)
+		return 1;
+	old = uselocale(locale);
+	columns = wcwidth((wchar_t)utf8_character(text, length));
+	uselocale(old);
+	return columns < 0 ? 1 : columns;
 }

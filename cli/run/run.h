@@ -16,9 +16,6 @@
 int run_add_preload(void);
 int run_add_agent(void);
 
-/* A command that cannot be run: says so, and returns 126 or 127. */
-int run_cannot_execute(const char *command, int err);
-
 /*
  * Runs the command and waits for it and all that it leaves behind; passes
  * signals on to it meanwhile. *ret_status is what a shell would call its exit

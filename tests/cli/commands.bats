@@ -16,6 +16,10 @@ info --help
 read
 read --json
 read --help
+stat -a -d 0.01
+stat -a -d 0.01 --json
+stat -a -d 0.01 --csv
+stat --help
 decode -6
 decode --json -6
 decode --help
@@ -41,7 +45,7 @@ for_each_printing() {
 
 @test "--help lists every command, on standard output" {
 	local command
-	for command in info read decode encode bench check run; do
+	for command in info read stat decode encode bench check run; do
 		prints "^  $command +[a-z]" "$CPUCLOCK" --help
 		prints "^  $command +[a-z]" "$CPUCLOCK" -h
 	done

@@ -167,6 +167,71 @@ static void many_rows_and_long_cells_are_kept(void **state)
 	table_free(table);
 }
 
+static void columns_are_those_of_a_terminal(void **state)
+{
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+
+	(void)state;
+	table_cell(table, "\xe4\xb8\xad\xe6\x96\x87"); /* two wide ones */
+	table_cell(table, "1");
+	table_cell(table, "b");
+	table_cell(table, "e\xcc\x81"); /* one, with an accent */
+	table_cell(table, "2");
+	table_cell(table, "\xc2\xb5");
+	assert_prints(table, "name  ns  what it is\n"
+			     "\xe4\xb8\xad\xe6\x96\x87   1  b\n"
+			     "e\xcc\x81      2  \xc2\xb5\n");
+	table_free(table);
+}
+
+/* What is printed if there is no more room than that. */
+static void assert_fits(int width, const char *expected)
+{
+	static const size_t spare[] = {1};
+	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+
+	assert_non_null(table);
+	table_cell(table, "a name of twenty ...");
+	table_cell(table, "12345");
+	table_cell(table, "b");
+	table_fit(table, width, 0, spare, ARRAY_SIZE(spare));
+	assert_prints(table, expected);
+	table_free(table);
+}
+
+static void table_that_fits_stays_as_it_is(void **state)
+{
+	(void)state;
+	assert_fits(39, "name                     ns  what it is\n"
+			"a name of twenty ...  12345  b\n");
+}
+
+static void what_is_flexible_is_cut_first(void **state)
+{
+	(void)state;
+	assert_fits(36, "name                  ns  what it is\n"
+			"a name of twenty\xe2\x80\xa6"
+			"  12345  b\n");
+}
+
+static void what_is_spare_is_left_out_next(void **state)
+{
+	(void)state;
+	assert_fits(32, "name                  what it is\n"
+			"a name of twenty ...  b\n");
+	assert_fits(28, "name              what it is\n"
+			"a name of twent\xe2\x80\xa6"
+			"  b\n");
+}
+
+static void table_without_room_is_not_cut_further(void **state)
+{
+	(void)state;
+	assert_fits(5, "name            what it is\n"
+		       "a name of twe\xe2\x80\xa6"
+		       "  b\n");
+}
+
 static void table_that_is_null_may_be_freed(void **state)
 {
 	(void)state;
@@ -184,6 +249,11 @@ int main(void)
 		cmocka_unit_test(row_in_the_making_does_no_harm),
 		cmocka_unit_test(table_may_be_printed_twice),
 		cmocka_unit_test(many_rows_and_long_cells_are_kept),
+		cmocka_unit_test(columns_are_those_of_a_terminal),
+		cmocka_unit_test(table_that_fits_stays_as_it_is),
+		cmocka_unit_test(what_is_flexible_is_cut_first),
+		cmocka_unit_test(what_is_spare_is_left_out_next),
+		cmocka_unit_test(table_without_room_is_not_cut_further),
 		cmocka_unit_test(table_that_is_null_may_be_freed),
 	};
 

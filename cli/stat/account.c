@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Differences of snapshots, added up for each thread and process.
+ *
+ * What a process has used by its own clock, less what those of its threads have
+ * used that were seen, is the time of threads that ended unseen. Both sums are
+ * kept as they are until they are shown: when a snapshot looks at a thread a
+ * little earlier than at its process, the next one makes up for it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "stat.h"
+
+/* Start times of `proc` come in such steps. */
+#define START_STEP_NS INT64_C(10000000)
+
+static void add_known(int64_t *sum, int64_t value)
+{
+	if (value >= 0)
+		*sum = (*sum < 0 ? 0 : *sum) + value;
+}
+
+static void add_times(struct cpuclock_times *sum,
+		      const struct cpuclock_times *times)
+{
+	sum->total_ns += times->total_ns;
+	sum->user_ns += times->user_ns;
+	sum->system_ns += times->system_ns;
+}
+
+void usage_add(struct usage *sum, const struct usage *usage)
+{
+	add_times(&sum->times, &usage->times);
+	add_known(&sum->wait_ns, usage->wait_ns);
+	add_known(&sum->voluntary, usage->voluntary);
+	add_known(&sum->involuntary, usage->involuntary);
+}
+
+static const struct usage no_usage = {
+	.wait_ns = -1, .voluntary = -1, .involuntary = -1};
+
+struct cpuclock_times usage_rest(const struct cpuclock_times *sum,
+				 const struct cpuclock_times *part)
+{
+	struct cpuclock_times rest = {
+		.total_ns = sum->total_ns - part->total_ns,
+		.system_ns = sum->system_ns - part->system_ns,
+	};
+
+	/* Both splits are estimates. */
+	if (rest.total_ns < 0)
+		rest.total_ns = 0;
+	if (rest.system_ns < 0)
+		rest.system_ns = 0;
+	if (rest.system_ns > rest.total_ns)
+		rest.system_ns = rest.total_ns;
+	rest.user_ns = rest.total_ns - rest.system_ns;
+	return rest;
+}
+
+static int64_t since(int64_t now, const int64_t *before)
+{
+	return now < 0 || (before && *before < 0)
+		       ? -1
+		       : now - (before ? *before : 0);
+}
+
+static struct usage usage_since(const struct cpuclock_thread *now,
+				const struct cpuclock_thread *before)
+{
+	struct usage usage = {
+		.times = now->times,
+		.wait_ns =
+			since(now->wait_ns, before ? &before->wait_ns : NULL),
+		.voluntary = since(now->voluntary_switches,
+				   before ? &before->voluntary_switches : NULL),
+		.involuntary =
+			since(now->involuntary_switches,
+			      before ? &before->involuntary_switches : NULL),
+	};
+
+	if (before) {
+		usage.times.total_ns -= before->times.total_ns;
+		usage.times.user_ns -= before->times.user_ns;
+		usage.times.system_ns -= before->times.system_ns;
+	}
+	return usage;
+}
+
+/* ---- Processes */
+
+static struct account_process *process_at(const struct account *account,
+					  int64_t index)
+{
+	return (struct account_process *)account->processes.records + index;
+}
+
+/* Index of the youngest process that had this PID when a thread started. */
+static int64_t find_process(const struct account *account, pid_t pid,
+			    int64_t start_ns)
+{
+	const struct cpuclock_process *latest =
+		cpuclock__list_find(&account->latest, pid, 0);
+	int64_t index = latest ? latest->threads : -1;
+
+	while (index >= 0 && process_at(account, index)->process.start_ns >
+				     start_ns + START_STEP_NS)
+		index = process_at(account, index)->older;
+	return index;
+}
+
+/* Remembers the process as the holder of its PID; *ret_older had it before. */
+static int set_latest(struct account *account, pid_t pid, int64_t *ret_older)
+{
+	struct cpuclock_process *latest =
+		cpuclock__list_find(&account->latest, pid, 0);
+	struct cpuclock_process first = {
+		.pid = pid, .threads = (int)account->processes.count};
+
+	*ret_older = -1;
+	if (!latest)
+		return cpuclock__list_add(&account->latest, &first);
+	*ret_older = latest->threads;
+	latest->threads = first.threads;
+	return 0;
+}
+
+/* The record of a process, a new one if need be; NULL if memory is short. */
+static struct account_process *
+open_process(struct account *account, const struct cpuclock_process *process)
+{
+	struct account_process first = {
+		.process = *process,
+		.seen = no_usage,
+		.last_take = account->takes - 1,
+		.foreign = account->closed,
+	};
+	struct account_process *found = cpuclock__list_find(
+		&account->processes, process->pid, process->start_ns);
+
+	if (found)
+		return found;
+	if (set_latest(account, process->pid, &first.older) ||
+	    cpuclock__list_add(&account->processes, &first))
+		return NULL;
+	return process_at(account, (int64_t)account->processes.count - 1);
+}
+
+static int add_processes(struct account *account,
+			 const struct cpuclock_snapshot *snapshot)
+{
+	const struct cpuclock_process *now, *before;
+
+	for (size_t i = 0;
+	     (now = cpuclock_snapshot_process(snapshot, i, &before)); i++) {
+		struct account_process *process;
+
+		if (now->pid == account->hidden)
+			continue;
+		process = open_process(account, now);
+		if (!process)
+			return -ENOMEM;
+		process->process = *now;
+		process->last_take = account->takes;
+		add_times(&process->times, &now->times);
+		if (before) {
+			process->times.total_ns -= before->times.total_ns;
+			process->times.user_ns -= before->times.user_ns;
+			process->times.system_ns -= before->times.system_ns;
+		}
+		account->live_processes += !process->foreign;
+	}
+	return 0;
+}
+
+/* A thread whose process came and went between two snapshots. */
+static struct account_process *
+open_unseen_process(struct account *account,
+		    const struct cpuclock_thread *thread)
+{
+	struct cpuclock_process process = {.pid = thread->pid,
+					   .start_ns = thread->start_ns,
+					   .state = thread->state};
+
+	memcpy(process.name, thread->name, sizeof(process.name));
+	return open_process(account, &process);
+}
+
+/* ---- Threads */
+
+static int add_thread(struct account *account,
+		      const struct cpuclock_thread *now,
+		      const struct cpuclock_thread *before, bool ended)
+{
+	struct account_thread first = {.thread = *now, .usage = no_usage};
+	struct usage usage = usage_since(now, before);
+	int64_t index = find_process(account, now->pid, now->start_ns);
+	struct account_process *process;
+	struct account_thread *thread;
+	int err;
+
+	process = index >= 0 ? process_at(account, index)
+			     : open_unseen_process(account, now);
+	err = cpuclock__list_add(&account->threads, &first);
+	if (!process || (err && err != -EEXIST))
+		return -ENOMEM;
+	thread =
+		cpuclock__list_find(&account->threads, now->tid, now->start_ns);
+	thread->thread = *now;
+	thread->ended = ended;
+	thread->foreign = process->foreign;
+	account->live_threads += !ended && !thread->foreign;
+	usage_add(&thread->usage, &usage);
+	usage_add(&process->seen, &usage);
+	return 0;
+}
+
+static int add_threads(struct account *account,
+		       const struct cpuclock_snapshot *snapshot)
+{
+	const struct cpuclock_thread *now, *before;
+	int err = 0;
+
+	for (size_t i = 0;
+	     !err && (now = cpuclock_snapshot_thread(snapshot, i, &before));
+	     i++) {
+		if (now->pid == account->hidden)
+			continue;
+		if (now->stale_ns > account->stale_ns)
+			account->stale_ns = now->stale_ns;
+		err = add_thread(account, now, before, false);
+	}
+	for (size_t i = 0;
+	     !err && (now = cpuclock_snapshot_ended(snapshot, i, &before));
+	     i++) {
+		if (now->pid != account->hidden)
+			err = add_thread(account, now, before, true);
+	}
+	return err;
+}
+
+static int count_gone(const struct account *account)
+{
+	int gone = 0;
+
+	for (size_t i = 0; i < account->processes.count; i++) {
+		const struct account_process *process =
+			process_at(account, (int64_t)i);
+
+		gone += account_has(account, process) &&
+			process->last_take != account->takes;
+	}
+	return gone;
+}
+
+/* ---- Between files */
+
+void account_init(struct account *account, pid_t hidden)
+{
+	*account = (struct account){
+		.threads = {.record_size = sizeof(struct account_thread),
+			    .id_offset = offsetof(struct cpuclock_thread, tid)},
+		.processes = {.record_size = sizeof(struct account_process),
+			      .id_offset =
+				      offsetof(struct cpuclock_process, pid)},
+		.latest = {.record_size = sizeof(struct cpuclock_process),
+			   .id_offset = offsetof(struct cpuclock_process, pid)},
+		.hidden = hidden,
+	};
+}
+
+int account_begin(struct account *account,
+		  const struct cpuclock_snapshot *snapshot, bool closed)
+{
+	const struct cpuclock_process *process;
+	struct cpuclock_snapshot_info info;
+
+	account->takes = account->first_take = 1;
+	for (size_t i = 0;
+	     (process = cpuclock_snapshot_process(snapshot, i, NULL)); i++) {
+		struct account_process *opened = open_process(account, process);
+
+		if (!opened)
+			return -ENOMEM;
+		opened->last_take = account->takes;
+	}
+	account->closed = closed;
+	cpuclock_snapshot_info(snapshot, &info);
+	account->begin_ns = info.time_ns;
+	return 0;
+}
+
+bool account_has(const struct account *account,
+		 const struct account_process *process)
+{
+	return !process->foreign && process->last_take >= account->first_take;
+}
+
+int account_add(struct account *account,
+		const struct cpuclock_snapshot *snapshot)
+{
+	struct cpuclock_snapshot_info info;
+	int err;
+
+	cpuclock_snapshot_info(snapshot, &info);
+	account->end_ns = info.time_ns;
+	account->knows_exits = info.knows_exits;
+	account->stale_ns = 0;
+	account->live_threads = 0;
+	account->live_processes = 0;
+	account->takes++;
+	err = add_processes(account, snapshot);
+	if (!err)
+		err = add_threads(account, snapshot);
+	account->gone = count_gone(account);
+	return err;
+}
+
+void account_clear(struct account *account)
+{
+	for (size_t i = 0; i < account->processes.count; i++) {
+		struct account_process *process =
+			process_at(account, (int64_t)i);
+
+		account->earlier_ns += account_process_times(process).total_ns;
+		process->times = (struct cpuclock_times){0};
+		process->seen = no_usage;
+	}
+	cpuclock__list_cut(&account->threads, 0);
+	/* Of those that were asked for, it has to be known which they are. */
+	if (!account->closed) {
+		cpuclock__list_cut(&account->processes, 0);
+		cpuclock__list_cut(&account->latest, 0);
+	}
+	account->first_take = account->takes;
+	account->begin_ns = account->end_ns;
+}
+
+void account_free(struct account *account)
+{
+	cpuclock__list_free(&account->threads);
+	cpuclock__list_free(&account->processes);
+	cpuclock__list_free(&account->latest);
+}
+
+struct cpuclock_times
+account_process_exited(const struct account_process *process)
+{
+	return usage_rest(&process->times, &process->seen.times);
+}
+
+/* Not its own clock's split, but one that the rows of its threads add up to. */
+struct cpuclock_times
+account_process_times(const struct account_process *process)
+{
+	struct cpuclock_times times = account_process_exited(process);
+
+	add_times(&times, &process->seen.times);
+	return times;
+}
