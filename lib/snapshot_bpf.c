@@ -367,15 +367,15 @@ static int scan_in_passes(struct cpuclock_snapshot *snapshot, uint64_t found)
 	return add_all(snapshot, state->copy, count, false);
 }
 
-static bool take_exit(const struct snapshot_exit *slot, uint64_t number,
+static bool take_exit(struct snapshot_exit *slot, uint64_t number,
 		      struct snapshot_task *ret_task, bool *ret_lost)
 {
 	uint64_t done = __atomic_load_n(&slot->done, __ATOMIC_ACQUIRE);
 	uint64_t begun;
 
 	*ret_task = slot->task;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	begun = __atomic_load_n(&slot->begun, __ATOMIC_RELAXED);
+	/* A load alone could come before those of the task. */
+	begun = __atomic_fetch_add(&slot->begun, 0, __ATOMIC_ACQ_REL);
 	*ret_lost = begun > number;
 	/* Else another CPU writes it at the moment: it is read next time. */
 	return done == number && begun == number;
