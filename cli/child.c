@@ -89,13 +89,16 @@ int child_release(struct child *child)
 		length = read(child->failure, &failure, sizeof(failure));
 	} while (length < 0 && errno == EINTR);
 	close(child->failure);
+	child->go = child->failure = -1;
 	return -failure;
 }
 
 void child_cancel(struct child *child)
 {
-	close(child->go);
-	close(child->failure);
+	if (child->go >= 0) {
+		close(child->go);
+		close(child->failure);
+	}
 	while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	child->pid = 0;

@@ -18,7 +18,7 @@ struct child {
 	struct rusage usage; /* of all that was waited for; times, switches */
 	sigset_t watched;    /* blocked from child_start on */
 	sigset_t old_mask;
-	int go;	     /* closed, or written to, it lets the child go */
+	int go;	     /* a byte lets the child go, and to close it ends it */
 	int failure; /* tells the errno of execvp */
 };
 
@@ -35,7 +35,7 @@ int child_start(struct child *child, char **command);
 /* Executes the command. 0, or -errno if it cannot be, and it has ended. */
 int child_release(struct child *child);
 
-/* Ends it in place of that. */
+/* Ends it in place of that, or waits for one that could not be executed. */
 void child_cancel(struct child *child);
 
 /* Has the command ended, and is to be waited for? */

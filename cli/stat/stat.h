@@ -217,7 +217,6 @@ struct report {
 	const char *passed_over; /* the better source that does not work ... */
 	const char *why;	 /* ... and why not; NULL: none is better */
 	struct final final;
-	bool last;
 	uint64_t number; /* of this report, from 1 */
 	FILE *stream;
 };

@@ -120,7 +120,6 @@ static int print_report(struct work *work, bool last)
 		.summary = work->summary,
 		.passed_over = work->passed_over,
 		.why = work->why,
-		.last = last,
 		.number = ++work->n_reports,
 		.stream = work->stream,
 	};
@@ -140,6 +139,11 @@ static int print_report(struct work *work, bool last)
 
 /* ---- The end */
 
+static bool has_reported_all(const struct stat_options *options, uint64_t n)
+{
+	return options->count && n >= (uint64_t)options->count;
+}
+
 static bool has_ended(const struct work *work, enum event event)
 {
 	const struct stat_options *options = work->options;
@@ -151,8 +155,7 @@ static bool has_ended(const struct work *work, enum event event)
 	if (!options->wait && !options->interval_ns)
 		return true;
 	return work->account.live_processes == 0 ||
-	       (options->count &&
-		work->n_reports + 1 >= (uint64_t)options->count) ||
+	       has_reported_all(options, work->n_reports + 1) ||
 	       ferror(work->stream);
 }
 
@@ -170,11 +173,18 @@ static int look_at_zombies(struct work *work)
 	return take_and_add(work);
 }
 
-/* After so many reports the command goes on, but is not looked at. */
-static void stop_reports(struct work *work)
+static int report_interval(struct work *work)
 {
-	work->next_take_ns = NEVER;
-	work->next_report_ns = NEVER;
+	int err = print_report(work, false);
+
+	account_clear(&work->account);
+	schedule_report(work);
+	/* The command goes on, but is not looked at. */
+	if (has_reported_all(work->options, work->n_reports)) {
+		work->next_take_ns = NEVER;
+		work->next_report_ns = NEVER;
+	}
+	return err;
 }
 
 /* What is due at an event. *ret_over: it was the last one. */
@@ -200,18 +210,11 @@ static int react(struct work *work, enum event event, bool *ret_over)
 	if (err)
 		return err;
 	if (*ret_over)
-		return options->count && work->n_reports >=
-						 (uint64_t)options->count
+		return has_reported_all(options, work->n_reports)
 			       ? 0
 			       : print_report(work, true);
-	if (watch_now() >= work->next_report_ns) {
-		err = print_report(work, false);
-		account_clear(&work->account);
-		schedule_report(work);
-		if (options->count &&
-		    work->n_reports >= (uint64_t)options->count)
-			stop_reports(work);
-	}
+	if (watch_now() >= work->next_report_ns)
+		err = report_interval(work);
 	schedule_take(work);
 	return err;
 }
@@ -237,9 +240,7 @@ static int loop(struct work *work)
 	else if (options->wait && !options->interval_ns)
 		work->next_take_ns = work->origin_ns + SECOND;
 	else if (!options->interval_ns)
-		work->next_take_ns =
-			work->origin_ns +
-			(options->duration_ns ? options->duration_ns : SECOND);
+		work->next_take_ns = work->origin_ns + interval_of(options);
 	while (!err && !over)
 		err = react(
 			work,

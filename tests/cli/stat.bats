@@ -552,7 +552,14 @@ for options in (["--wait"], ["-i", "20"], ["-d", "20"]):
     child = subprocess.Popen(
         [command, "stat", "-p", pid] + options, stdout=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    time.sleep(0.4)
+    # Until it watches for signals, and has begun.
+    blocked = 0
+    while not blocked >> (signal.SIGTERM - 1) & 1:
+        time.sleep(0.1)
+        with open(f"/proc/{child.pid}/status") as status:
+            blocked = next(int(line.split()[1], 16) for line in status
+                           if line.startswith("SigBlk"))
+    time.sleep(0.1)
     child.send_signal(getattr(signal, "SIG" + name))
     text = child.communicate()[0].decode()
     assert child.returncode == int(code), child.returncode
@@ -646,24 +653,26 @@ assert any(r['total_ns'] > 0.1e9 for r in rows)
 @test "privileges are given up once the reader is open" {
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
 	begin spin busy
-	"$CPUCLOCK" stat -p "$pid" -d 3 >/dev/null &
-	local stat=$! caps
-	sleep 0.7
-	caps=$(sed -n 's/^CapPrm:\t//p' "/proc/$stat/status")
-	kill -INT "$stat" || :
-	kill -TERM "$stat" || :
-	# No more than CAP_SYS_PTRACE.
+	"$CPUCLOCK" stat -p "$pid" --wait >/dev/null 3>&- &
+	local stat=$! caps=ffffffff
+	for ((i = 0; i < 100; i++)); do
+		caps=$(sed -n 's/^CapPrm:\t//p' "/proc/$stat/status")
+		# No more than CAP_SYS_PTRACE.
+		[ $((16#$caps & ~(1 << 19))) -ne 0 ] || break
+		sleep 0.1
+	done
+	kill "$stat"
 	[ $((16#$caps & ~(1 << 19))) -eq 0 ]
 }
 
 @test "signals are passed on to it" {
 	python3 - "$CPUCLOCK" <<'EOF'
-import signal, subprocess, sys, time
+import signal, subprocess, sys
 child = subprocess.Popen(
     [sys.argv[1], "stat", "--", "sh", "-c",
-     "trap 'exit 7' TERM; while :; do sleep 0.1; done"],
-    stderr=subprocess.PIPE)
-time.sleep(0.5)
+     "trap 'exit 7' TERM; echo ready; while :; do sleep 0.1; done"],
+    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+child.stdout.readline()
 child.send_signal(signal.SIGTERM)
 text = child.communicate()[1].decode()
 assert child.returncode == 7, child.returncode
