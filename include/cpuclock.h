@@ -559,7 +559,8 @@ cpuclock_snapshot_process(const struct cpuclock_snapshot *snapshot,
 
 /* What is to be known of a snapshot. Fields can be added at the end. */
 struct cpuclock_snapshot_info {
-	const char *source;    /* its name; a static string */
+	const char *source;    /* its name; a static string, as the next */
+	const char *summary;   /* what it does */
 	int64_t time_ns;       /* of CLOCK_MONOTONIC, in its middle */
 	int64_t duration_ns;   /* that it took */
 	int64_t split_step_ns; /* user and system come in such steps */

@@ -83,6 +83,7 @@ static int open_source(struct cpuclock_snapshot *snapshot,
 	snapshot->source = source;
 	snapshot->info = (struct cpuclock_snapshot_info){
 		.source = source->name,
+		.summary = source->summary,
 		.tick_ns = tick_ns(),
 	};
 	return source->open(snapshot, ret_why);

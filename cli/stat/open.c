@@ -35,14 +35,12 @@ static int open_stream(struct work *work)
 	return CMD_OK;
 }
 
-/* The source in use, and a better one that is not, and why. */
-static void describe_source(struct work *work, const char *in_use)
+/* A better source than the one in use, and why it is not. */
+static void describe_better(struct work *work, const char *in_use)
 {
 	struct cpuclock_snapshot_source_info info;
 	const char *best = cpuclock_snapshot_source_at(0);
 
-	if (cpuclock_snapshot_source_info(in_use, &info) == 0)
-		work->summary = info.summary;
 	if (work->options->source || strcmp(best, in_use) == 0 ||
 	    cpuclock_snapshot_source_info(best, &info))
 		return;
@@ -98,7 +96,7 @@ static int open_source(struct work *work)
 	if (err)
 		return stat_fail(options->source, err);
 	cpuclock_snapshot_info(work->snapshot, &info);
-	describe_source(work, info.source);
+	describe_better(work, info.source);
 	stat_drop_privileges(options->command != NULL,
 			     strcmp(info.source, "proc") == 0,
 			     options->path != NULL);

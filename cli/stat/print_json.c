@@ -47,7 +47,7 @@ static void json_source(struct json *json, const struct report *report)
 
 	json_begin_object(json, "source");
 	json_string(json, "name", info->source);
-	json_string(json, "summary", report->summary);
+	json_string(json, "summary", report->info.summary);
 	json_string(json, "not", report->why ? report->passed_over : NULL);
 	json_string(json, "why_not", report->why);
 	json_integer(json, "resolution_ns", 1);

@@ -156,7 +156,7 @@ static void print_scans(const struct report *report)
 static void print_source(const struct report *report)
 {
 	fprintf(report->stream, "source      %s: %s\n", report->info.source,
-		report->summary);
+		report->info.summary);
 	if (report->why)
 		fprintf(report->stream, "            not %s: %s\n",
 			report->passed_over, report->why);

@@ -213,7 +213,6 @@ struct report {
 	const struct account *account;
 	const struct scans *scans;
 	struct cpuclock_snapshot_info info;
-	const char *summary;	 /* of the source */
 	const char *passed_over; /* the better source that does not work ... */
 	const char *why;	 /* ... and why not; NULL: none is better */
 	struct final final;

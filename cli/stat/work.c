@@ -117,7 +117,6 @@ static int print_report(struct work *work, bool last)
 		.options = work->options,
 		.account = &work->account,
 		.scans = &work->scans,
-		.summary = work->summary,
 		.passed_over = work->passed_over,
 		.why = work->why,
 		.number = ++work->n_reports,

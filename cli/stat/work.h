@@ -15,7 +15,6 @@ struct work {
 	struct scans scans;
 	struct outfile file;
 	FILE *stream;
-	const char *summary; /* of the source in use */
 	const char *passed_over, *why;
 	int64_t origin_ns; /* intervals are counted from here */
 	int64_t next_take_ns;
