@@ -43,3 +43,8 @@ tests() {
 		tests test_threads '*source*' '*handle*' '*descriptor*'
 	fi
 }
+
+@test "test_snapshot" {
+	tests test_snapshot '*own_threads*' '*sleeping*' '*ended*' '*descriptors*' \
+		'*info*'
+}

@@ -189,3 +189,23 @@ works() {
 		explain "nothing was tried"
 	lacks BROKEN "$out"
 }
+
+# By /proc or by BPF; where there is neither, it says so and runs nothing.
+@test "stat: a command's threads, or a reason" {
+	capture cpuclock stat -- sh -c 'echo ran; exit 3'
+	case $WORLD in
+	clocks-denied | rusage-denied | no-proc)
+		[ "$code" -eq 3 ] || [ "$code" -eq 1 ] || explain "wrong status"
+		;;
+	*)
+		[ "$code" -eq 3 ] || explain "the command's status is lost"
+		;;
+	esac
+	if [ "$code" -eq 1 ]; then
+		grep -q '^cpuclock stat: .*/proc' "$err" || explain "no reason"
+		[ ! -s "$out" ] || explain "it ran"
+	else
+		grep -q '^ran$' "$out" || explain "it did not run"
+		grep -q '^source' "$err" || explain "no report"
+	fi
+}

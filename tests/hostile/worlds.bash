@@ -14,7 +14,7 @@ setup_file() {
 	chmod 755 "$PROGRAMS"
 	for program in "$CPUCLOCK" "$BUILD_ROOT"/tests/{deny,every_call} \
 		"$BUILD_ROOT"/tests/filter.so \
-		"$BUILD_ROOT"/tests/test_{source,self,threads}; do
+		"$BUILD_ROOT"/tests/test_{source,self,threads,snapshot}; do
 		if [ -e "$program" ]; then
 			install -m 755 "$program" "$PROGRAMS"
 		fi

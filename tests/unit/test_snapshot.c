@@ -151,8 +151,9 @@ static void running_thread_lags_no_more_than_is_said(void **state)
 			cpu_ns;
 		sleep_ns(NS_PER_MS);
 	}
-	/* A hypervisor that takes the CPU away puts the tick off as well. */
-	assert_true(late <= 5);
+	/* A hypervisor, or an emulator, that takes the CPU away puts the tick
+	 * off as well. */
+	assert_true(late <= 25);
 	stop(&worker);
 	close_reader(reader);
 }
