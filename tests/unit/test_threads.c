@@ -118,6 +118,14 @@ static void source_first_asked_for_without_descriptors_recovers(void **state)
 
 static pthread_barrier_t barrier;
 
+static bool is_as_said(const char *source)
+{
+	struct cpuclock_source_info info;
+
+	return !cpuclock_source_info(source, &info) &&
+	       open_and_close(source) == info.status;
+}
+
 static void *ask_all(void *ret)
 {
 	const char *source;
@@ -126,10 +134,9 @@ static void *ask_all(void *ret)
 
 	pthread_barrier_wait(&barrier);
 	for (i = 0; (source = cpuclock_source_at(i)); i++) {
-		struct cpuclock_source_info info;
-
-		if (cpuclock_source_info(source, &info) ||
-		    open_and_close(source) != info.status)
+		/* Where the self-test was disturbed, fast is tried again, and
+		 * its answer can come in between. */
+		if (!is_as_said(source) && !is_as_said(source))
 			++*wrong;
 	}
 	if (!cpuclock_best_source(CPUCLOCK_SELF, CPUCLOCK_TOTAL))
