@@ -67,7 +67,7 @@ def system_calls(command):
 def works(source):
     info = json.loads(subprocess.run([CPUCLOCK, "info", "--json"], capture_output=True,
                                      text=True, check=True).stdout)
-    return any(s["name"] == source and s["status"] == 0 for s in info["snapshot_sources"])
+    return any(s["name"] == source and s["available"] for s in info["snapshot_sources"])
 
 
 def middle(values):
