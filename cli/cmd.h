@@ -30,6 +30,7 @@ extern const struct cmd cmd_encode;
 extern const struct cmd cmd_bench;
 extern const struct cmd cmd_check;
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_flame;
 
 /* "cpuclock NAME: ..." on stderr, in one line; returns CMD_FAILURE. Without a
  * command: "cpuclock: ...". */
