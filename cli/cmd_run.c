@@ -87,7 +87,7 @@ static int execute(char **command)
 {
 	cmd_restore_sigpipe();
 	execvp(*command, command);
-	return run_cannot_execute(*command, errno);
+	return run_cannot_execute(&cmd_run, *command, errno);
 }
 
 static int execute_and_report(char **command, bool as_json)
@@ -102,7 +102,7 @@ static int execute_and_report(char **command, bool as_json)
 	err = run_and_wait(command, &status);
 	tally_remove(&tally);
 	if (err)
-		return run_cannot_execute(*command, -err);
+		return run_cannot_execute(&cmd_run, *command, -err);
 	/* Standard output is the command's. */
 	if (as_json)
 		tally_print_json(&tally, stderr);

@@ -9,6 +9,8 @@
 
 #include "../preload/report.h"
 
+struct cmd;
+
 /*
  * Adds the shim to LD_PRELOAD, and the agent to JAVA_TOOL_OPTIONS, behind what
  * is there. Returns CMD_OK, or says what is wrong.
@@ -16,8 +18,17 @@
 int run_add_preload(void);
 int run_add_agent(void);
 
+/* The sampler of `cpuclock flame`, likewise. */
+int run_add_sampler(void);
+
 /* A command that cannot be run: says so, and returns 126 or 127. */
-int run_cannot_execute(const char *command, int err);
+int run_cannot_execute(const struct cmd *cmd, const char *command, int err);
+
+/*
+ * Makes a file for programs to map, and names it, by an absolute path of
+ * PATH_MAX bytes: in memory if it can be. A descriptor, or -1.
+ */
+int run_make_file(char *ret_path);
 
 /*
  * Runs the command and waits for it and all that it leaves behind; passes

@@ -12,9 +12,9 @@
 #include "../cmd.h"
 #include "run.h"
 
-int run_cannot_execute(const char *command, int err)
+int run_cannot_execute(const struct cmd *cmd, const char *command, int err)
 {
-	cmd_fail(&cmd_run, "cannot run '%s': %s", command, strerror(err));
+	cmd_fail(cmd, "cannot run '%s': %s", command, strerror(err));
 	return err == ENOENT ? CMD_NOT_FOUND : CMD_NOT_EXECUTABLE;
 }
 

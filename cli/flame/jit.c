@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * /tmp/perf-PID.map, where the process sees /tmp and has that PID: in its
+ * container. They are read at the end, when what was compiled is in them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jit.h"
+#include "perf_map.h"
+#include "slurp.h"
+
+#define MAX_SIZE ((size_t)256 << 20)
+
+struct entry {
+	const struct process *process;
+	uint64_t address;
+};
+
+static int compare(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+
+	if (a->process != b->process)
+		return (uintptr_t)a->process < (uintptr_t)b->process ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/*
+ * /tmp is anybody's: what is no file, a link, or another user's is not the
+ * run-time's own.
+ */
+static char *read_map(struct profile *profile, const struct process *process,
+		      size_t *ret_length)
+{
+	char path[64];
+	struct stat stat;
+	char *text;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map",
+		 (int)process->inner_pid);
+	fd = root_open(process->root, path, false);
+	if (fd < 0) {
+		if (fd == -ELOOP)
+			profile_note(profile,
+				     "%s was not read: it is a symbolic link",
+				     path);
+		return NULL;
+	}
+	if (fstat(fd, &stat) != 0 || !process->has_owner ||
+	    stat.st_uid != process->owner) {
+		profile_note(profile,
+			     "%s was not read: it belongs to another user than "
+			     "its process",
+			     path);
+		close(fd);
+		return NULL;
+	}
+	if (stat.st_size > (off_t)MAX_SIZE)
+		profile_note(profile, "only the first %zu MiB of %s were read",
+			     MAX_SIZE >> 20, path);
+	text = slurp_fd(fd, MAX_SIZE, ret_length);
+	return text;
+}
+
+static bool add_map(struct jit *jit, struct session *session,
+		    const struct entry *entries, size_t n)
+{
+	struct jit_map *map = &jit->maps[jit->n_maps++];
+	struct slice text = {NULL, 0};
+
+	map->process = entries->process;
+	map->addresses = calloc(n, sizeof(*map->addresses));
+	map->names = calloc(n, sizeof(*map->names));
+	if (!map->addresses || !map->names)
+		return false;
+	map->n = n;
+	for (size_t i = 0; i < n; i++)
+		map->addresses[i] = entries[i].address;
+	map->text = read_map(session->profile, map->process, &text.length);
+	if (map->text) {
+		text.text = map->text;
+		perf_map_resolve(text, map->addresses, n, map->names);
+	}
+	return true;
+}
+
+static size_t list_entries(const struct stacks *stacks, struct entry *entries)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 1; i < stacks->n_places; i++) {
+		if (stacks->places[i].kind == PLACE_MEMORY)
+			entries[n++] = (struct entry){
+				stacks->places[i].process,
+				stacks->places[i].address};
+	}
+	if (n > 0)
+		qsort(entries, n, sizeof(*entries), compare);
+	return n;
+}
+
+bool jit_open(struct jit *jit, struct session *session)
+{
+	const struct stacks *stacks = &session->stacks;
+	struct entry *entries = calloc(stacks->n_places + 1, sizeof(*entries));
+	size_t n = entries ? list_entries(stacks, entries) : 0;
+	bool ok;
+
+	jit->maps = calloc(n + 1, sizeof(*jit->maps));
+	ok = entries && jit->maps;
+	for (size_t i = 0, end; ok && i < n; i = end) {
+		end = i + 1;
+		while (end < n && entries[end].process == entries[i].process)
+			end++;
+		ok = add_map(jit, session, entries + i, end - i);
+	}
+	free(entries);
+	return ok;
+}
+
+void jit_close(struct jit *jit)
+{
+	for (size_t i = 0; i < jit->n_maps; i++) {
+		free(jit->maps[i].text);
+		free(jit->maps[i].addresses);
+		free(jit->maps[i].names);
+	}
+	free(jit->maps);
+}
+
+struct slice jit_find(const struct jit *jit, const struct place *place)
+{
+	for (size_t i = 0; i < jit->n_maps; i++) {
+		const struct jit_map *map = &jit->maps[i];
+		size_t at;
+
+		if (map->process != place->process)
+			continue;
+		at = slice_count_below(map->addresses, map->n, place->address);
+		return map->names[at];
+	}
+	return (struct slice){NULL, 0};
+}
