@@ -49,7 +49,8 @@ static struct candidate *candidates_new(const struct profile *profile)
 	return candidates;
 }
 
-int shown_choose(const struct profile *profile, char **names, size_t budget,
+int shown_choose(const struct profile *profile, char **names, uint64_t least,
+		 size_t budget,
 		 size_t (*cost)(const struct profile_node *node,
 				const char *name, bool is_again),
 		 struct shown *ret_shown)
@@ -75,7 +76,7 @@ int shown_choose(const struct profile *profile, char **names, size_t budget,
 			cost(node, names[node->frame], is_known[node->frame]);
 
 		/* The root is in whatever it costs. */
-		if (n > 0 && price > budget)
+		if (n > 0 && (price > budget || candidates[n].weight < least))
 			break;
 		budget -= price < budget ? price : budget;
 		is_known[node->frame] = true;

@@ -14,10 +14,12 @@ struct shown {
 };
 
 /*
- * Takes places, with their callers, until their cost exceeds the budget. The
- * cost is told whether a place of the same frame is in. 0 or -ENOMEM.
+ * Takes places, with their callers, that have at least so many samples, until
+ * their cost exceeds the budget. The cost is told whether a place of the same
+ * frame is in. 0 or -ENOMEM.
  */
-int shown_choose(const struct profile *profile, char **names, size_t budget,
+int shown_choose(const struct profile *profile, char **names, uint64_t least,
+		 size_t budget,
 		 size_t (*cost)(const struct profile_node *node,
 				const char *name, bool is_again),
 		 struct shown *ret_shown);

@@ -98,12 +98,13 @@ static void print_hot(const struct summary *summary, const struct hot *hot,
 		      const char *title)
 {
 	fprintf(summary->stream, "\n%s\n    self   total\n", title);
-	for (size_t i = 0; i < N_FRAMES_SHOWN; i++) {
+	for (size_t i = 0, n = 0; n < N_FRAMES_SHOWN; i++) {
 		if (i >= summary->profile->n_frames || hot[i].total == 0)
 			break;
 		/* The root of all. */
 		if (hot[i].frame == 0)
 			continue;
+		n++;
 		fprintf(summary->stream, "  %5.1f%%  %5.1f%%  %s ",
 			percent(summary, hot[i].self),
 			percent(summary, hot[i].total),

@@ -75,7 +75,7 @@ static int page_open(struct page *page)
 	page->numbers = calloc(profile->n_frames, sizeof(*page->numbers));
 	if (!page->names || !page->hot || !page->frames || !page->numbers)
 		return -ENOMEM;
-	err = shown_choose(profile, page->names, DATA_BUDGET, cost,
+	err = shown_choose(profile, page->names, 0, DATA_BUDGET, cost,
 			   &page->shown);
 	if (err)
 		return err;
