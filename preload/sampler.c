@@ -195,8 +195,8 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	int err;
 
 	if (!next_create)
-		next_create = (create_function *)dlsym(RTLD_NEXT,
-						       "pthread_create");
+		next_create =
+			(create_function *)dlsym(RTLD_NEXT, "pthread_create");
 	if (!samples)
 		return next_create(thread, attributes, routine, argument);
 	start = malloc(sizeof(*start));
@@ -253,8 +253,7 @@ static struct samples *map_file(const char *path)
 		return NULL;
 	/* Another file could shrink, and kill whoever writes to it. */
 	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-	    stat.st_uid == geteuid() &&
-	    stat.st_size == (off_t)sizeof(*mapped))
+	    stat.st_uid == geteuid() && stat.st_size == (off_t)sizeof(*mapped))
 		mapped = mmap(NULL, sizeof(*mapped), PROT_READ | PROT_WRITE,
 			      MAP_SHARED, fd, 0);
 	close(fd);

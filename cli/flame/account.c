@@ -37,10 +37,9 @@ static int64_t machine_ns(void)
 	char *text = slurp("/proc/stat", 65536, &length);
 	int64_t ns = -1;
 
-	if (text &&
-	    sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu", &times[0],
-		   &times[1], &times[2], &times[3], &times[4], &times[5],
-		   &times[6]) == 7)
+	if (text && sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu",
+			   &times[0], &times[1], &times[2], &times[3],
+			   &times[4], &times[5], &times[6]) == 7)
 		ns = (int64_t)(times[0] + times[1] + times[2] + times[5] +
 			       times[6]) *
 		     (NS_PER_SEC / sysconf(_SC_CLK_TCK));
@@ -65,8 +64,7 @@ void account_start(struct account *account, const struct session *session)
 
 	*account = (struct account){0};
 	if (options->command || options->all) {
-		account->first_ns =
-			options->all ? machine_ns() : children_ns();
+		account->first_ns = options->all ? machine_ns() : children_ns();
 		return;
 	}
 	account->clocks = calloc(options->n_pids + options->n_tids,

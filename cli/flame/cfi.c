@@ -164,8 +164,10 @@ static struct rule read_cfa(Dwarf_Frame *frame)
 		rule.number = (int64_t)operations[0].number;
 		return rule;
 	}
-	if (n == 1 && operations[0].atom == DW_OP_bregx &&
-	    operations[0].number < REGISTERS_COUNT) {
+	/* This one is in the frame, which is freed: it is not kept. */
+	if (n == 1 && operations[0].atom == DW_OP_bregx) {
+		if (operations[0].number >= REGISTERS_COUNT)
+			return rule;
 		rule.kind = RULE_OFFSET;
 		rule.base = (uint8_t)operations[0].number;
 		rule.number = (int64_t)operations[0].number2;
@@ -184,8 +186,8 @@ static void read_row(struct cfi *cfi, struct row *row)
 
 	for (size_t i = 0; i < 2 && !frame; i++) {
 		if (cfi->tables[i] &&
-		    dwarf_cfi_addrframe(cfi->tables[i], row->address,
-					&frame) != 0)
+		    dwarf_cfi_addrframe(cfi->tables[i], row->address, &frame) !=
+			    0)
 			frame = NULL;
 	}
 	if (!frame)
@@ -341,6 +343,5 @@ bool cfi_is_outermost(struct object *object, uint64_t address)
 {
 	const struct row *row = get_row(object, address);
 
-	return row &&
-	       row->registers[row->return_register].kind == RULE_UNKNOWN;
+	return row && row->registers[row->return_register].kind == RULE_UNKNOWN;
 }

@@ -23,10 +23,14 @@ enum cfi_result cfi_step(struct object *object, uint64_t address,
 bool cfi_is_outermost(struct object *object, uint64_t address)
 {
 	static const char *const names[] = {
-		"_start",	     "clone",
-		"__clone",	     "clone3",
-		"__clone3",	     "start_thread",
-		"__libc_start_main", "__libc_start_call_main",
+		"_start",
+		"clone",
+		"__clone",
+		"clone3",
+		"__clone3",
+		"start_thread",
+		"__libc_start_main",
+		"__libc_start_call_main",
 	};
 	const char *name = symbols_find(object_symbols(object), address);
 

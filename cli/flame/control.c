@@ -83,8 +83,7 @@ static void say_progress(struct control *control, int64_t now)
 	if (!control->has_terminal || now - control->said_ns < SAY_NS)
 		return;
 	control->said_ns = now;
-	fprintf(stderr,
-		"\r\033[Kcpuclock flame: %.1f s, %" PRIu64 " samples",
+	fprintf(stderr, "\r\033[Kcpuclock flame: %.1f s, %" PRIu64 " samples",
 		(double)(now - control->start_ns) / 1e9, session->samples);
 	if (session->lost)
 		fprintf(stderr, ", %" PRIu64 " lost", session->lost);
@@ -159,7 +158,7 @@ void control_finish(struct control *control)
 		fprintf(stderr, "\r\033[K");
 	if (options->command && control->command.pid > 0) {
 		/* What a terminal sends, the command has got too. */
-		int number = !control->caught	? SIGTERM
+		int number = !control->caught	 ? SIGTERM
 			     : control->was_sent ? control->caught
 						 : 0;
 

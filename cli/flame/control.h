@@ -15,8 +15,8 @@ struct control {
 	struct command command;
 	struct account account;
 	sigset_t old_mask;
-	int signals; /* a descriptor */
-	int caught;  /* the signal that ended it; 0: none */
+	int signals;   /* a descriptor */
+	int caught;    /* the signal that ended it; 0: none */
 	bool was_sent; /* by a process, and so not to the command */
 	int64_t start_ns;
 	int64_t said_ns;

@@ -40,9 +40,8 @@ static bool try_build_id(const struct object *object, struct elf_file *ret_file)
 			      id->bytes[0]);
 
 	for (size_t i = 1; i < id->size; i++)
-		length += snprintf(path + length,
-				   sizeof(path) - (size_t)length, "%02x",
-				   id->bytes[i]);
+		length += snprintf(path + length, sizeof(path) - (size_t)length,
+				   "%02x", id->bytes[i]);
 	snprintf(path + length, sizeof(path) - (size_t)length, ".debug");
 	return try_path(object, path, ret_file);
 }
@@ -55,8 +54,7 @@ static bool try_folder(const struct object *object, const char *before,
 	char path[PATH_MAX];
 
 	if ((size_t)snprintf(path, sizeof(path), "%s%.*s%s%s", before, folder,
-			     object->path, between,
-			     name) >= sizeof(path))
+			     object->path, between, name) >= sizeof(path))
 		return false;
 	return try_path(object, path, ret_file);
 }

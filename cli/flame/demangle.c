@@ -68,8 +68,7 @@ char *demangle(const char *name)
 {
 	demangle_function *function = is_mangled(name) ? find() : NULL;
 	int status;
-	char *readable =
-		function ? function(name, NULL, NULL, &status) : NULL;
+	char *readable = function ? function(name, NULL, NULL, &status) : NULL;
 
 	if (readable)
 		cut_hash(readable);
@@ -78,7 +77,7 @@ char *demangle(const char *name)
 
 const char *demangle_engine(void)
 {
-	return find() ? "C++, by libstdc++" : "none";
+	return find() ? "C++, by libstdc++" : "C alone";
 }
 
 #endif

@@ -6,7 +6,7 @@
 /* The readable name, to be freed; NULL if it is readable already. */
 char *demangle(const char *name);
 
-/* What does it: for `cpuclock info`. */
+/* Which languages, and by what: for `cpuclock info`. */
 const char *demangle_engine(void);
 
 #endif

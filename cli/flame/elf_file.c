@@ -75,9 +75,8 @@ static void read_segments(struct elf_file *file, const Elf64_Ehdr *header)
 {
 	if (header->e_phentsize != sizeof(*file->segments))
 		return;
-	file->segments =
-		bytes_copy(&file->bytes, header->e_phoff,
-			   header->e_phnum * sizeof(*file->segments));
+	file->segments = bytes_copy(&file->bytes, header->e_phoff,
+				    header->e_phnum * sizeof(*file->segments));
 	if (file->segments)
 		file->n_segments = header->e_phnum;
 }

@@ -263,9 +263,9 @@ static size_t find(struct inlines *inlines, uint64_t address,
 			found[range->depth] = range;
 	}
 	for (size_t depth = 0; depth < MAX_DEPTH && n < INLINES_MAX; depth++) {
-		const char *name =
-			found[depth] ? name_of(inlines, found[depth]->die)
-				     : NULL;
+		const char *name = found[depth]
+					   ? name_of(inlines, found[depth]->die)
+					   : NULL;
 
 		if (name && *name)
 			ret_names[n++] = name;

@@ -95,9 +95,9 @@ static size_t list_entries(const struct stacks *stacks, struct entry *entries)
 
 	for (uint32_t i = 1; i < stacks->n_places; i++) {
 		if (stacks->places[i].kind == PLACE_MEMORY)
-			entries[n++] = (struct entry){
-				stacks->places[i].process,
-				stacks->places[i].address};
+			entries[n++] =
+				(struct entry){stacks->places[i].process,
+					       stacks->places[i].address};
 	}
 	if (n > 0)
 		qsort(entries, n, sizeof(*entries), compare);

@@ -142,8 +142,7 @@ static bool try_mapped(struct object *object, const struct object_place *place)
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx",
 		 (int)place->pid, (unsigned long long)place->start,
 		 (unsigned long long)place->end);
-	return try_file(object,
-			open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+	return try_file(object, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 /* The program's own file: who may not read map_files may read this. */
@@ -159,8 +158,7 @@ static bool try_program(struct object *object, const struct object_place *place)
 	target[length] = '\0';
 	if (strcmp(target, object->path) != 0)
 		return false;
-	return try_file(object,
-			open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+	return try_file(object, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 /* The kernel's own piece of code, the same in all processes of this kind. */
@@ -191,8 +189,7 @@ static bool ends_in_deleted(const char *path)
 {
 	size_t length = strlen(path), suffix = sizeof(DELETED) - 1;
 
-	return length > suffix &&
-	       strcmp(path + length - suffix, DELETED) == 0;
+	return length > suffix && strcmp(path + length - suffix, DELETED) == 0;
 }
 
 void object_open(struct object *object, const struct object_place *place)

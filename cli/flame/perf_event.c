@@ -55,8 +55,8 @@ void perf_events_init(struct perf_events *events,
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 	attr->watermark = 1;
-	events->wanted_size = is_fast && cfi_is_supported() ? RING_SIZE_FAST
-							    : RING_SIZE;
+	events->wanted_size =
+		is_fast && cfi_is_supported() ? RING_SIZE_FAST : RING_SIZE;
 	events->ring_size = events->wanted_size;
 	attr->wakeup_watermark = (uint32_t)events->ring_size / 4;
 }

@@ -33,7 +33,8 @@ int perf_events_probe(const struct perf_events *events);
 /*
  * Of a process that waits to execute a command, on every CPU, with all that it
  * starts; they count from its execve(2). Each returns 0 or -errno; without
- * permission to look into the kernel, attr.exclude_kernel is set and it goes on.
+ * permission to look into the kernel, attr.exclude_kernel is set and it goes
+ * on.
  */
 int perf_events_of_command(struct perf_events *events, pid_t pid);
 

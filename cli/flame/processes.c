@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "procmaps.h"
 #include "processes.h"
+#include "procmaps.h"
 #include "slurp.h"
 
 #define MAX_MAPS (64 * 1024 * 1024)

@@ -24,14 +24,14 @@ struct mapping {
 
 struct process {
 	pid_t pid;
-	char comm[COMM_SIZE]; /* of its first thread */
+	char comm[COMM_SIZE];	  /* of its first thread */
 	struct mapping *mappings; /* sorted, and apart */
 	size_t n_mappings;
-	bool followed;	  /* of a command: a child of it */
-	bool has_looked;  /* for what follows, since it last began a program */
+	bool followed;	 /* of a command: a child of it */
+	bool has_looked; /* for what follows, since it last began a program */
 	bool has_owner;
-	uid_t owner;	  /* its effective user */
-	pid_t inner_pid;  /* its PID in its own container */
+	uid_t owner;	 /* its effective user */
+	pid_t inner_pid; /* its PID in its own container */
 	struct root *root;
 	int64_t maps_read_ns; /* where no records tell of new ones */
 	struct process *next;

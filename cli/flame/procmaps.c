@@ -62,9 +62,9 @@ void procmaps_path(struct slice path, char *ret_path, size_t size)
 	while (p < end && n + 1 < size) {
 		if (end - p >= 4 && p[0] == '\\' && is_octal(p[1]) &&
 		    is_octal(p[2]) && is_octal(p[3])) {
-			ret_path[n++] = (char)((p[1] - '0') << 6 |
-					       (p[2] - '0') << 3 |
-					       (p[3] - '0'));
+			ret_path[n++] =
+				(char)((p[1] - '0') << 6 | (p[2] - '0') << 3 |
+				       (p[3] - '0'));
 			p += 4;
 		} else {
 			ret_path[n++] = *p++;

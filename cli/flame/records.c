@@ -82,8 +82,8 @@ void records_take(struct perf_event_header *record, void *data)
 		records->queue = queue;
 		records->capacity = capacity;
 	}
-	records->queue[records->n++] = (struct queued){
-		time_of(record), records->arrived++, record};
+	records->queue[records->n++] =
+		(struct queued){time_of(record), records->arrived++, record};
 }
 
 /* The kernel's and the user's part of a chain stand behind marks. */
@@ -125,8 +125,8 @@ static bool read_registers(struct reader *reader, uint64_t mask,
 		return false;
 	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return true;
-	values = take(reader, (size_t)__builtin_popcountll(mask) *
-				      sizeof(*values));
+	values = take(reader,
+		      (size_t)__builtin_popcountll(mask) * sizeof(*values));
 	if (!values)
 		return false;
 	/* Programs of 32 bits have no names here. */
@@ -208,8 +208,7 @@ static void process_mmap(struct records *records,
 		return;
 	/* 24 bytes of device and inode, or of the build id; protection. */
 	id = take(&reader, 24);
-	if (!id || !take(&reader, 8) ||
-	    !take_text(&reader, path, sizeof(path)))
+	if (!id || !take(&reader, 8) || !take_text(&reader, path, sizeof(path)))
 		return;
 	if ((record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) &&
 	    *id <= BUILD_ID_SIZE) {
@@ -259,10 +258,10 @@ static void process_fork(struct records *records,
 		processes_get(&session->processes, (pid_t)parent);
 		processes_fork(&session->processes, (pid_t)pid, (pid_t)parent);
 	}
-	processes_name_thread(
-		&session->processes, (pid_t)pid, (pid_t)tid,
-		processes_thread_name(&session->processes, (pid_t)parent,
-				      (pid_t)parent_tid));
+	processes_name_thread(&session->processes, (pid_t)pid, (pid_t)tid,
+			      processes_thread_name(&session->processes,
+						    (pid_t)parent,
+						    (pid_t)parent_tid));
 }
 
 /* How many samples the kernel had no room for: behind the event's id. */

@@ -36,8 +36,8 @@ static inline uint64_t registers_code_address(uint64_t address)
 static inline void registers_from_perf(struct registers *registers,
 				       const uint64_t *values)
 {
-	static const uint8_t numbers[] = {0,  3,  2,  1,  4,  5,  6,  7, 16,
-					  8,  9,	10, 11, 12, 13, 14, 15};
+	static const uint8_t numbers[] = {0, 3, 2,  1,	4,  5,	6,  7, 16,
+					  8, 9, 10, 11, 12, 13, 14, 15};
 
 	for (size_t i = 0; i < sizeof(numbers); i++)
 		registers->value[numbers[i]] = values[i];
@@ -47,10 +47,10 @@ static inline void registers_from_perf(struct registers *registers,
 
 #elif defined(__aarch64__)
 
-#define REGISTERS_COUNT	 32
-#define REGISTERS_FRAME	 29
-#define REGISTERS_STACK	 31
-#define REGISTERS_RETURN 30
+#define REGISTERS_COUNT	    32
+#define REGISTERS_FRAME	    29
+#define REGISTERS_STACK	    31
+#define REGISTERS_RETURN    30
 
 /* asm/perf_regs.h: X0 to X29, LR, SP, PC. */
 #define REGISTERS_PERF_MASK UINT64_C(0x1ffffffff)

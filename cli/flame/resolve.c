@@ -65,9 +65,8 @@ static void read_kernel(struct resolver *resolver)
 	resolver->n_kernel = n;
 	resolver->kallsyms = slurp("/proc/kallsyms", MAX_KALLSYMS, &length);
 	text = (struct slice){resolver->kallsyms, length};
-	resolver->kernel_hidden =
-		!kallsyms_resolve(text, resolver->kernel_addresses, n,
-				  resolver->kernel_names);
+	resolver->kernel_hidden = !kallsyms_resolve(
+		text, resolver->kernel_addresses, n, resolver->kernel_names);
 	if (resolver->kernel_hidden)
 		profile_note(resolver->session->profile,
 			     "kernel functions have no names: /proc/kallsyms "
@@ -78,8 +77,8 @@ static void read_kernel(struct resolver *resolver)
 static void add_frame(struct resolver *resolver, struct named *named,
 		      enum frame_kind kind, char *name)
 {
-	struct frame *frames = realloc(named->frames,
-				       (named->n + 1) * sizeof(*frames));
+	struct frame *frames =
+		realloc(named->frames, (named->n + 1) * sizeof(*frames));
 
 	if (frames)
 		named->frames = frames;

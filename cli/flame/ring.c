@@ -53,8 +53,8 @@ void ring_drain(struct ring *ring,
 		void (*take)(struct perf_event_header *record, void *data),
 		void *data)
 {
-	uint64_t head = __atomic_load_n(&ring->page->data_head,
-					__ATOMIC_ACQUIRE);
+	uint64_t head =
+		__atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
 
 	while (head - tail >= sizeof(struct perf_event_header)) {

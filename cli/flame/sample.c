@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The sampler: which way samples come, and what is said of them in the end. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "../cmd.h"
 #include "sample_perf.h"
@@ -63,6 +61,29 @@ static int find_targets(struct session *session)
 					(int)options->tids[i]);
 	}
 	return CMD_OK;
+}
+
+/* The command as it was given, or what was pointed at. */
+static char *title_of(const struct flame_options *options)
+{
+	size_t size = 0;
+	char *title = NULL;
+	FILE *stream = open_memstream(&title, &size);
+
+	if (!stream)
+		return NULL;
+	for (char **word = options->command; word && *word; word++)
+		fprintf(stream, "%s%s", word == options->command ? "" : " ",
+			*word);
+	for (size_t i = 0; i < options->n_pids; i++)
+		fprintf(stream, "%s %d", i ? "," : "process",
+			(int)options->pids[i]);
+	for (size_t i = 0; i < options->n_tids; i++)
+		fprintf(stream, "%s %d", i ? "," : "thread",
+			(int)options->tids[i]);
+	if (options->all)
+		fputs("the whole machine", stream);
+	return fclose(stream) == 0 ? title : NULL;
 }
 
 static int sample(struct session *session, struct control *control)
@@ -139,16 +160,6 @@ static void compare_clock(struct session *session)
 				     "sampled");
 }
 
-static int64_t own_ns(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NS_PER_SEC +
-	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
-		       INT64_C(1000);
-}
-
 static void tell(struct session *session)
 {
 	struct profile_about *about = &session->profile->about;
@@ -160,9 +171,6 @@ static void tell(struct session *session)
 		explain_nothing(session);
 	else
 		compare_clock(session);
-	if (getenv("CPUCLOCK_FLAME_COST"))
-		fprintf(stderr, "own CPU time: %" PRId64 " us\n",
-			own_ns() / 1000);
 }
 
 int flame_sample(const struct flame_options *options,
@@ -180,6 +188,7 @@ int flame_sample(const struct flame_options *options,
 	}
 	session->options = options;
 	session->profile = profile;
+	profile->about.title = title_of(options);
 	profile->about.rate_hz = options->rate_hz;
 	profile->about.sample_ns = NS_PER_SEC / options->rate_hz;
 	status = find_targets(session);

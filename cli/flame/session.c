@@ -37,8 +37,8 @@ static bool wants(const struct session *session, const struct sample *sample)
 static uint32_t push_text(struct session *session, uint32_t node,
 			  enum place_kind kind, const char *text)
 {
-	struct place place = {
-		.kind = kind, .text = stacks_text(&session->stacks, text)};
+	struct place place = {.kind = kind,
+			      .text = stacks_text(&session->stacks, text)};
 
 	return place.text ? stacks_push(&session->stacks, node, &place) : node;
 }

@@ -36,8 +36,8 @@ static void put(uint32_t *table, uint32_t slots, uint32_t hash, uint32_t number)
  * of the slots, and begin at number 1. */
 static bool grow_places(struct stacks *stacks)
 {
-	uint32_t slots = stacks->place_slots ? stacks->place_slots * 2
-					     : MIN_SLOTS;
+	uint32_t slots =
+		stacks->place_slots ? stacks->place_slots * 2 : MIN_SLOTS;
 	struct place *places =
 		realloc(stacks->places, slots / 2 * sizeof(*places));
 	uint32_t *table;
@@ -58,8 +58,8 @@ static bool grow_places(struct stacks *stacks)
 
 static bool grow_nodes(struct stacks *stacks)
 {
-	uint32_t slots = stacks->node_slots ? stacks->node_slots * 2
-					    : MIN_SLOTS;
+	uint32_t slots =
+		stacks->node_slots ? stacks->node_slots * 2 : MIN_SLOTS;
 	struct stack_node *nodes =
 		realloc(stacks->nodes, slots / 2 * sizeof(*nodes));
 	uint32_t *table;
@@ -83,11 +83,10 @@ static bool have_room(struct stacks *stacks)
 {
 	if (stacks->out_of_memory)
 		return false;
-	stacks->out_of_memory =
-		(stacks->n_places >= stacks->place_slots / 2 &&
-		 !grow_places(stacks)) ||
-		(stacks->n_nodes >= stacks->node_slots / 2 &&
-		 !grow_nodes(stacks));
+	stacks->out_of_memory = (stacks->n_places >= stacks->place_slots / 2 &&
+				 !grow_places(stacks)) ||
+				(stacks->n_nodes >= stacks->node_slots / 2 &&
+				 !grow_nodes(stacks));
 	if (stacks->out_of_memory)
 		return false;
 	if (stacks->n_places == 0) {

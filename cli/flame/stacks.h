@@ -14,11 +14,11 @@
 #include "processes.h"
 
 enum place_kind {
-	PLACE_ROOT,	 /* @text */
-	PLACE_LABEL,	 /* @text, which is no code */
-	PLACE_OBJECT,	 /* @address, as the symbols of @object have it */
-	PLACE_MEMORY,	 /* @address in the memory of @process */
-	PLACE_KERNEL,	 /* @address */
+	PLACE_ROOT,   /* @text */
+	PLACE_LABEL,  /* @text, which is no code */
+	PLACE_OBJECT, /* @address, as the symbols of @object have it */
+	PLACE_MEMORY, /* @address in the memory of @process */
+	PLACE_KERNEL, /* @address */
 };
 
 struct place {

@@ -21,15 +21,17 @@ static bool is_code(const struct elf_file *file, const Elf64_Sym *symbol)
 	       (file->sections[section].sh_flags & SHF_EXECINSTR);
 }
 
-static uint8_t rank_of(const Elf64_Sym *symbol)
+/* Of aliases, the one that people write: puts, and not _IO_puts. */
+static uint8_t rank_of(const Elf64_Sym *symbol, const char *name)
 {
-	int bind = ELF64_ST_BIND(symbol->st_info);
-	int rank = bind == STB_GLOBAL ? 2 : bind == STB_WEAK ? 1 : 0;
+	size_t underscores = strspn(name, "_");
+	size_t rank = underscores < 3 ? 3 - underscores : 0;
 
+	rank = rank * 2 + (ELF64_ST_BIND(symbol->st_info) != STB_LOCAL);
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE)
-		rank += 4;
+		rank += 16;
 	if (symbol->st_size > 0)
-		rank += 8;
+		rank += 32;
 	return (uint8_t)rank;
 }
 
@@ -78,7 +80,7 @@ static void take(struct symbols *symbols, const struct elf_file *file,
 			.address = table[i].st_value,
 			.size = table[i].st_size,
 			.name = table[i].st_name,
-			.rank = rank_of(&table[i]),
+			.rank = rank_of(&table[i], name),
 		};
 	}
 }

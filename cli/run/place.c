@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the shim, the sampler and the agent are, and how a command gets them. */
+/* Where the shim, the sampler and the agent are, and how a command gets them.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,8 +103,7 @@ static int add_library(const struct cmd *cmd, const char *name)
 	/* ld.so(8): blanks and colons separate; $ begins $ORIGIN and its like.
 	 */
 	if (!status)
-		status = check_path(cmd, path, " \t\n\v\f\r:$",
-				    "LD_PRELOAD");
+		status = check_path(cmd, path, " \t\n\v\f\r:$", "LD_PRELOAD");
 	return status ? status : append("LD_PRELOAD", ":", "", path);
 }
 
