@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "jit.h"
@@ -14,9 +15,10 @@
 #include "slurp.h"
 
 #define MAX_SIZE ((size_t)256 << 20)
+#define TRY_NS	 INT64_C(1000000000)
 
 struct entry {
-	const struct process *process;
+	struct process *process;
 	uint64_t address;
 };
 
@@ -29,28 +31,50 @@ static int compare(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
+static int open_map(const struct process *process, char *path, size_t size)
+{
+	snprintf(path, size, "/tmp/perf-%d.map", (int)process->inner_pid);
+	return root_open(process->root, path, false);
+}
+
+void jit_hold(struct process *process)
+{
+	struct timespec now;
+	int64_t now_ns;
+	char path[64];
+
+	if (process->map_fd >= 0)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+	if (process->map_tried_ns && now_ns - process->map_tried_ns < TRY_NS)
+		return;
+	process->map_tried_ns = now_ns;
+	process->map_fd = open_map(process, path, sizeof(path));
+	if (process->map_fd < 0)
+		process->map_fd = -1;
+}
+
 /*
  * /tmp is anybody's: what is no file, a link, or another user's is not the
  * run-time's own.
  */
-static char *read_map(struct profile *profile, const struct process *process,
+static char *read_map(struct profile *profile, struct process *process,
 		      size_t *ret_length)
 {
-	char path[64];
 	struct stat stat;
-	char *text;
-	int fd;
+	char path[64];
+	int fd = open_map(process, path, sizeof(path));
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map",
-		 (int)process->inner_pid);
-	fd = root_open(process->root, path, false);
-	if (fd < 0) {
-		if (fd == -ELOOP)
-			profile_note(profile,
-				     "%s was not read: it is a symbolic link",
-				     path);
-		return NULL;
+	if (fd == -ELOOP)
+		profile_note(profile, "%s was not read: it is a symbolic link",
+			     path);
+	if (fd < 0 && fd != -ELOOP) {
+		fd = process->map_fd;
+		process->map_fd = -1;
 	}
+	if (fd < 0)
+		return NULL;
 	if (fstat(fd, &stat) != 0 || !process->has_owner ||
 	    stat.st_uid != process->owner) {
 		profile_note(profile,
@@ -63,11 +87,10 @@ static char *read_map(struct profile *profile, const struct process *process,
 	if (stat.st_size > (off_t)MAX_SIZE)
 		profile_note(profile, "only the first %zu MiB of %s were read",
 			     MAX_SIZE >> 20, path);
-	text = slurp_fd(fd, MAX_SIZE, ret_length);
-	return text;
+	return slurp_fd(fd, MAX_SIZE, ret_length);
 }
 
-static bool add_map(struct jit *jit, struct session *session,
+static bool add_map(struct jit *jit, struct profile *profile,
 		    const struct entry *entries, size_t n)
 {
 	struct jit_map *map = &jit->maps[jit->n_maps++];
@@ -81,7 +104,7 @@ static bool add_map(struct jit *jit, struct session *session,
 	map->n = n;
 	for (size_t i = 0; i < n; i++)
 		map->addresses[i] = entries[i].address;
-	map->text = read_map(session->profile, map->process, &text.length);
+	map->text = read_map(profile, entries->process, &text.length);
 	if (map->text) {
 		text.text = map->text;
 		perf_map_resolve(text, map->addresses, n, map->names);
@@ -104,9 +127,9 @@ static size_t list_entries(const struct stacks *stacks, struct entry *entries)
 	return n;
 }
 
-bool jit_open(struct jit *jit, struct session *session)
+bool jit_open(struct jit *jit, const struct stacks *stacks,
+	      struct profile *profile)
 {
-	const struct stacks *stacks = &session->stacks;
 	struct entry *entries = calloc(stacks->n_places + 1, sizeof(*entries));
 	size_t n = entries ? list_entries(stacks, entries) : 0;
 	bool ok;
@@ -117,7 +140,7 @@ bool jit_open(struct jit *jit, struct session *session)
 		end = i + 1;
 		while (end < n && entries[end].process == entries[i].process)
 			end++;
-		ok = add_map(jit, session, entries + i, end - i);
+		ok = add_map(jit, profile, entries + i, end - i);
 	}
 	free(entries);
 	return ok;

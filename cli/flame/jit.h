@@ -3,8 +3,9 @@
 #ifndef CPUCLOCK_FLAME_JIT_H
 #define CPUCLOCK_FLAME_JIT_H
 
-#include "session.h"
+#include "profile.h"
 #include "slice.h"
+#include "stacks.h"
 
 struct jit_map {
 	const struct process *process;
@@ -19,8 +20,13 @@ struct jit {
 	size_t n_maps;
 };
 
+/* A process that runs such code: its map is held, as a container takes its file
+ * systems with it when it ends. */
+void jit_hold(struct process *process);
+
 /* Reads the maps of the processes with such code; false if memory is short. */
-bool jit_open(struct jit *jit, struct session *session);
+bool jit_open(struct jit *jit, const struct stacks *stacks,
+	      struct profile *profile);
 void jit_close(struct jit *jit);
 
 /* Of length 0 if it is not known. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "processes.h"
 #include "procmaps.h"
@@ -32,6 +33,7 @@ static struct process *add(struct processes *processes, pid_t pid)
 	if (!process)
 		return NULL;
 	process->pid = process->inner_pid = pid;
+	process->map_fd = -1;
 	strcpy(process->comm, "unknown");
 	process->next = *bucket;
 	*bucket = process;
@@ -114,6 +116,10 @@ void processes_exec(struct process *process)
 {
 	process->n_mappings = 0;
 	process->has_looked = false;
+	if (process->map_fd >= 0)
+		close(process->map_fd);
+	process->map_fd = -1;
+	process->map_tried_ns = 0;
 }
 
 /* The index of the first that ends above an address. */
@@ -340,6 +346,8 @@ static void free_list(struct process *process)
 	while (process) {
 		struct process *next = process->next;
 
+		if (process->map_fd >= 0)
+			close(process->map_fd);
 		free(process->mappings);
 		free(process);
 		process = next;

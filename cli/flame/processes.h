@@ -33,6 +33,8 @@ struct process {
 	uid_t owner;	 /* its effective user */
 	pid_t inner_pid; /* its PID in its own container */
 	struct root *root;
+	int map_fd; /* of a perf map that may vanish; -1: none */
+	int64_t map_tried_ns;
 	int64_t maps_read_ns; /* where no records tell of new ones */
 	struct process *next;
 };

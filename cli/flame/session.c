@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "jit.h"
 #include "session.h"
 
 static bool has(const pid_t *list, size_t n, pid_t id)
@@ -64,6 +65,7 @@ static uint32_t push_user(struct session *session, uint32_t node,
 
 	unwind_locate(process, address, &place.object, &place.address);
 	if (!place.object) {
+		jit_hold(process);
 		place.kind = PLACE_MEMORY;
 		place.process = process;
 		place.address = address;

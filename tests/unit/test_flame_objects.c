@@ -22,6 +22,14 @@
 #include "flame/slurp.h"
 #include "flame/stacks.h"
 
+/* libelf forgets what it had allocated for a file that it then refuses. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libelf";
+}
+
 static const struct build_id unknown;
 
 /* ---- Mappings */
