@@ -32,19 +32,25 @@ static int64_t children_ns(void)
  */
 static int64_t machine_ns(void)
 {
-	unsigned long long times[7];
 	size_t length;
 	char *text = slurp("/proc/stat", 65536, &length);
-	int64_t ns = -1;
+	char *p = text;
+	int64_t ticks = 0;
 
-	if (text && sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu",
-			   &times[0], &times[1], &times[2], &times[3],
-			   &times[4], &times[5], &times[6]) == 7)
-		ns = (int64_t)(times[0] + times[1] + times[2] + times[5] +
-			       times[6]) *
-		     (NS_PER_SEC / sysconf(_SC_CLK_TCK));
+	if (!text || strncmp(text, "cpu ", 4) != 0) {
+		free(text);
+		return -1;
+	}
+	p += 4;
+	for (int i = 0; i < 7; i++) {
+		int64_t number = strtoll(p, &p, 10);
+
+		/* Neither idle nor iowait. */
+		if (i != 3 && i != 4)
+			ticks += number;
+	}
 	free(text);
-	return ns;
+	return ticks * (NS_PER_SEC / sysconf(_SC_CLK_TCK));
 }
 
 static void add(struct account *account, enum cpuclock_target target, pid_t id)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "file_limit.h"
 
 #define PERIOD_MS  100
 #define PERIOD_NS  INT64_C(100000000)
@@ -58,6 +59,8 @@ void control_close(struct control *control)
 
 void control_start(struct control *control)
 {
+	/* Objects stay open; the command has been started with its own. */
+	file_limit_raise();
 	account_start(&control->account, control->session);
 	control->start_ns = control->said_ns = control_now();
 }
@@ -140,6 +143,9 @@ static void tell_status(const struct control *control)
 	if (control->command.pid > 0)
 		profile_note(profile, "the command was still running at the "
 				      "end");
+	else if (control->time_is_over)
+		profile_note(profile, "the command was ended when the time was "
+				      "over");
 	else if (WIFSIGNALED(status) && !control->caught)
 		profile_note(profile, "the command was ended by signal %d",
 			     WTERMSIG(status));
@@ -162,6 +168,7 @@ void control_finish(struct control *control)
 			     : control->was_sent ? control->caught
 						 : 0;
 
+		control->time_is_over = !control->caught;
 		command_end(&control->command, number);
 	}
 	about->cpu_ns = account_finish(&control->account, control->session);

@@ -18,6 +18,7 @@ struct control {
 	int signals;   /* a descriptor */
 	int caught;    /* the signal that ended it; 0: none */
 	bool was_sent; /* by a process, and so not to the command */
+	bool time_is_over;
 	int64_t start_ns;
 	int64_t said_ns;
 	bool has_terminal;

@@ -9,7 +9,7 @@
 
 /* More than any linker writes, and little enough to be read. */
 #define MAX_HEADERS 65536
-#define MAX_NOTE    (64 * 1024)
+#define MAX_NOTE    (UINT64_C(64) * 1024)
 #define MAX_COPY    (UINT64_C(1) << 30)
 
 #if defined(__x86_64__)

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cfi.h"
+#include "file_limit.h"
 #include "perf_event.h"
 
 /* Of the stack is copied what holds most stacks whole; twice that costs twice
@@ -17,9 +17,17 @@
 #define STACK_SIZE_FAST (8 * 1024)
 #define FAST_HZ		500
 
-/* For a tenth of a second of samples, and twice over. */
-#define RING_SIZE      ((size_t)512 * 1024)
-#define RING_SIZE_FAST ((size_t)4 * 1024 * 1024)
+/* For a second of samples, as the reader may have to wait for a CPU; the least
+ * is for two tenths. What may be locked without privileges lies between. */
+#define RING_SIZE      ((size_t)2 * 1024 * 1024)
+#define RING_SIZE_FAST ((size_t)8 * 1024 * 1024)
+/* Less holds no sample with its stack. */
+#define MIN_SIZE	((size_t)128 * 1024)
+#define LEAST_SIZE	((size_t)512 * 1024)
+#define LEAST_SIZE_FAST ((size_t)2 * 1024 * 1024)
+
+/* How much is there when the reader is woken: a part of the smallest ring. */
+#define WATERMARK (128 * 1024)
 
 void perf_events_init(struct perf_events *events,
 		      const struct flame_options *options)
@@ -55,10 +63,11 @@ void perf_events_init(struct perf_events *events,
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 	attr->watermark = 1;
-	events->wanted_size =
-		is_fast && cfi_is_supported() ? RING_SIZE_FAST : RING_SIZE;
-	events->ring_size = events->wanted_size;
-	attr->wakeup_watermark = (uint32_t)events->ring_size / 4;
+	is_fast &= cfi_is_supported();
+	events->ring_size = is_fast ? RING_SIZE_FAST : RING_SIZE;
+	events->wanted_size = events->ring_size;
+	events->least_size = is_fast ? LEAST_SIZE_FAST : LEAST_SIZE;
+	attr->wakeup_watermark = WATERMARK;
 }
 
 static int open_event(const struct perf_event_attr *attr, pid_t pid, int cpu,
@@ -91,17 +100,6 @@ int perf_events_probe(const struct perf_events *events)
 	return 0;
 }
 
-static bool raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-	    limit.rlim_cur == limit.rlim_max)
-		return false;
-	limit.rlim_cur = limit.rlim_max;
-	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
 /* Asks for less, one thing after the other, where the kernel does not give
  * all: what it refuses once is not asked for again. */
 static int open_one(struct perf_events *events, pid_t pid, int cpu)
@@ -115,7 +113,7 @@ static int open_one(struct perf_events *events, pid_t pid, int cpu)
 			return fd;
 		if (fd == -EINVAL && attr->build_id)
 			attr->build_id = 0;
-		else if (fd == -EMFILE && raise_limit())
+		else if (fd == -EMFILE && file_limit_raise())
 			continue;
 		else if ((fd == -EACCES || fd == -EPERM) && pid > 0 &&
 			 !attr->exclude_kernel && !attr->exclude_user)
@@ -163,9 +161,9 @@ static int connect_ring(struct perf_events *events, int fd, int cpu)
 			     events->ring_fds[i]) != 0
 			       ? -errno
 			       : 0;
-	err = ring_open(&events->rings[i], fd, &events->ring_size);
+	err = ring_open(&events->rings[i], fd, events->ring_size);
 	if (err)
-		return err;
+		return err == -EPERM || err == -ENOMEM ? -ENOBUFS : err;
 	events->ring_fds[i] = fd;
 	events->ring_cpus[i] = cpu;
 	events->n_rings++;
@@ -200,15 +198,41 @@ static int open_on_all(struct perf_events *events, pid_t pid)
 	return any ? 0 : -ENODEV;
 }
 
+static void close_all(struct perf_events *events)
+{
+	for (size_t i = 0; i < events->n_rings; i++)
+		ring_close(&events->rings[i]);
+	for (size_t i = 0; i < events->n_fds; i++)
+		close(events->fds[i]);
+	events->n_rings = events->n_fds = 0;
+}
+
+/*
+ * What may be locked in memory, by kernel.perf_event_mlock_kb for each CPU and
+ * user and by RLIMIT_MEMLOCK beyond, is shared with others: it is found by
+ * trying. The rings are mapped with the first events.
+ */
+static int open_with_rings(struct perf_events *events, pid_t pid)
+{
+	int err = open_on_all(events, pid);
+
+	while (err == -ENOBUFS && events->ring_size > MIN_SIZE) {
+		close_all(events);
+		events->ring_size /= 2;
+		err = open_on_all(events, pid);
+	}
+	return err == -ENOBUFS ? -EPERM : err;
+}
+
 int perf_events_of_command(struct perf_events *events, pid_t pid)
 {
 	events->attr.enable_on_exec = 1;
-	return open_on_all(events, pid);
+	return open_with_rings(events, pid);
 }
 
 int perf_events_of_machine(struct perf_events *events)
 {
-	int err = open_on_all(events, -1);
+	int err = open_with_rings(events, -1);
 
 	events->system_wide = !err;
 	return err;
@@ -216,7 +240,7 @@ int perf_events_of_machine(struct perf_events *events)
 
 int perf_events_of_thread(struct perf_events *events, pid_t tid)
 {
-	return open_on_all(events, tid);
+	return open_with_rings(events, tid);
 }
 
 void perf_events_enable(struct perf_events *events)
@@ -227,15 +251,13 @@ void perf_events_enable(struct perf_events *events)
 
 void perf_events_close(struct perf_events *events)
 {
-	for (size_t i = 0; i < events->n_rings; i++)
-		ring_close(&events->rings[i]);
-	for (size_t i = 0; i < events->n_fds; i++)
-		close(events->fds[i]);
+	close_all(events);
 	free(events->rings);
 	free(events->ring_fds);
 	free(events->ring_cpus);
 	free(events->fds);
 	*events = (struct perf_events){.attr = events->attr,
 				       .wanted_size = events->wanted_size,
+				       .least_size = events->least_size,
 				       .ring_size = events->wanted_size};
 }

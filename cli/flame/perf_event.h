@@ -20,6 +20,7 @@ struct perf_events {
 	size_t n_rings;
 	size_t ring_size;
 	size_t wanted_size;
+	size_t least_size; /* less is told */
 	bool system_wide;
 };
 

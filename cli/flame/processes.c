@@ -9,7 +9,7 @@
 #include "procmaps.h"
 #include "slurp.h"
 
-#define MAX_MAPS (64 * 1024 * 1024)
+#define MAX_MAPS ((size_t)64 * 1024 * 1024)
 
 static struct process **bucket_of(struct processes *processes, pid_t pid)
 {

@@ -7,29 +7,19 @@
 
 #include "ring.h"
 
-/* Less holds no sample with its stack. */
-#define MIN_SIZE ((size_t)128 * 1024)
-
-int ring_open(struct ring *ring, int fd, size_t *size)
+int ring_open(struct ring *ring, int fd, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *start = mmap(NULL, page + size, PROT_READ | PROT_WRITE,
+			   MAP_SHARED, fd, 0);
 
-	for (;; *size /= 2) {
-		void *start = mmap(NULL, page + *size, PROT_READ | PROT_WRITE,
-				   MAP_SHARED, fd, 0);
-
-		if (start != MAP_FAILED) {
-			ring->page = start;
-			ring->data = (const uint8_t *)start + page;
-			ring->size = *size;
-			ring->mapped = page + *size;
-			return 0;
-		}
-		/* EPERM is of kernel.perf_event_mlock_kb and
-		 * RLIMIT_MEMLOCK. */
-		if ((errno != EPERM && errno != ENOMEM) || *size <= MIN_SIZE)
-			return -errno;
-	}
+	if (start == MAP_FAILED)
+		return -errno;
+	ring->page = start;
+	ring->data = (const uint8_t *)start + page;
+	ring->size = size;
+	ring->mapped = page + size;
+	return 0;
 }
 
 void ring_close(struct ring *ring)

@@ -16,10 +16,10 @@ struct ring {
 };
 
 /*
- * Maps one of up to *size bytes, a power of two of pages; *size shrinks to what
- * may be locked in memory. 0 or -errno.
+ * Maps one of @size bytes, a power of two of pages. 0, or -errno: -EPERM where
+ * so much may not be locked in memory.
  */
-int ring_open(struct ring *ring, int fd, size_t *size);
+int ring_open(struct ring *ring, int fd, size_t size);
 void ring_close(struct ring *ring);
 
 /* Passes copies of all records that are there on; each is whole. The callee

@@ -58,11 +58,11 @@ static void note_limits(struct session *session,
 			     "kernel.perf_event_paranoid is %d and this was "
 			     "not run as root or with CAP_PERFMON",
 			     paranoid());
-	if (events->ring_size < events->wanted_size)
+	if (events->ring_size < events->least_size)
 		profile_note(profile,
 			     "buffers shrunk from %zu to %zu KiB for each CPU: "
 			     "more memory may not be locked "
-			     "(kernel.perf_event_mlock_kb)",
+			     "(kernel.perf_event_mlock_kb, ulimit -l)",
 			     events->wanted_size / 1024,
 			     events->ring_size / 1024);
 	if (!cfi_is_supported())
