@@ -46,7 +46,8 @@ static bool is_other_event(struct reading *reading)
 	if (reading->n_samples == 0)
 		reading->event = event;
 	return event.size != reading->event.size ||
-	       memcmp(event.at, reading->event.at, event.size) != 0;
+	       (event.size > 0 &&
+		memcmp(event.at, reading->event.at, event.size) != 0);
 }
 
 static int end_sample(struct reading *reading)
@@ -163,7 +164,7 @@ static int tell(struct reading *reading)
 
 	snprintf(event, sizeof(event), "%.*s",
 		 reading->event.size < 60 ? (int)reading->event.size : 60,
-		 reading->event.at);
+		 reading->event.at ? reading->event.at : "");
 	err = tell_unit(reading, event);
 	if (!err && reading->n_other_events > 0)
 		err = profile_note(profile,
