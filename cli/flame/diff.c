@@ -11,13 +11,13 @@ int diff_normalise(struct profile *profile)
 	struct profile_node *node;
 	uint64_t before = 0, after = 0;
 
+	/* Of two profiles without samples it is a difference, too. */
+	profile->is_difference = true;
 	for (node = &profile->root; node;
 	     node = (struct profile_node *)profile_next(node)) {
 		before += node->before;
 		after += node->self;
 	}
-	/* Of two profiles without samples it is a difference, too. */
-	profile->is_difference = true;
 	for (node = &profile->root; node && before && after;
 	     node = (struct profile_node *)profile_next(node))
 		node->before =

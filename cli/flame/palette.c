@@ -123,12 +123,12 @@ static struct colour hsl(double hue, double saturation, double light)
 
 struct colour palette_colour(unsigned int number, bool is_dark)
 {
+	const double middle = (N_CHANGES - 1) / 2.0;
 	double tone, change;
 	unsigned int hue;
 
 	if (number >= FIRST_CHANGE) {
-		change = ((int)(number - FIRST_CHANGE) - N_CHANGES / 2) /
-			 (double)(N_CHANGES / 2);
+		change = (number - FIRST_CHANGE - middle) / middle;
 		return hsl(change > 0 ? 4 : 212,
 			   fabs(change) * (is_dark ? 70 : 88),
 			   is_dark ? 58 : 90 - 30 * fabs(change));

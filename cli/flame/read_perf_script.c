@@ -46,8 +46,7 @@ static bool is_other_event(struct reading *reading)
 	if (reading->n_samples == 0)
 		reading->event = event;
 	return event.size != reading->event.size ||
-	       (event.size > 0 &&
-		memcmp(event.at, reading->event.at, event.size) != 0);
+	       memcmp(event.at, reading->event.at, event.size) != 0;
 }
 
 static int end_sample(struct reading *reading)
@@ -164,7 +163,7 @@ static int tell(struct reading *reading)
 
 	snprintf(event, sizeof(event), "%.*s",
 		 reading->event.size < 60 ? (int)reading->event.size : 60,
-		 reading->event.at ? reading->event.at : "");
+		 reading->event.at);
 	err = tell_unit(reading, event);
 	if (!err && reading->n_other_events > 0)
 		err = profile_note(profile,
@@ -182,7 +181,8 @@ int64_t read_perf_script(const char *text, size_t size,
 			 const struct read_filter *filter,
 			 struct profile *profile)
 {
-	struct reading reading = {.filter = filter, .profile = profile};
+	struct reading reading = {
+		.filter = filter, .profile = profile, .event = {"", 0}};
 	struct slice rest = {text, size}, line;
 	int err = 0;
 

@@ -58,8 +58,10 @@ int shown_choose(const struct profile *profile, char **names, uint64_t least,
 	struct candidate *candidates = candidates_new(profile);
 	bool *is_known = calloc(profile->n_frames, sizeof(*is_known));
 	struct shown shown = {
-		.nodes = reallocarray(NULL, profile->n_nodes,
-				      sizeof(*shown.nodes)),
+		.nodes = reallocarray(
+			NULL, profile->n_nodes,
+			/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
+			sizeof(*shown.nodes)),
 	};
 	size_t n = 0;
 

@@ -188,6 +188,7 @@ static int print_paths(const struct summary *summary)
 	const struct profile *profile = summary->profile;
 	size_t width = summary->width, n = 0;
 	const struct profile_node **leaves =
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
 		reallocarray(NULL, profile->n_nodes, sizeof(*leaves));
 	/* Both ends of a path have room in a line. */
 	char **names = names_new(profile, width == 0   ? MAX_SHOWN_CHARS
@@ -202,6 +203,7 @@ static int print_paths(const struct summary *summary)
 			leaves[n++] = node;
 	}
 	if (!err && n > 0) {
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
 		qsort(leaves, n, sizeof(*leaves), by_self);
 		fputs("\nHottest paths\n", summary->stream);
 	}

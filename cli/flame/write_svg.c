@@ -303,7 +303,7 @@ int write_svg(const struct profile *profile, FILE *stream)
 		.stream = stream,
 	};
 	/* A tenth of a pixel. */
-	uint64_t least = profile->root.total / (10 * DRAWN) + 1;
+	uint64_t least = profile->root.total / ((uint64_t)10 * DRAWN) + 1;
 	int err = picture.names ? 0 : -ENOMEM;
 
 	if (!err)
