@@ -72,8 +72,9 @@ static int read_files(const struct flame_command *command,
 	if (!status)
 		status = read_one(command, command->from, false, profile);
 	if (!status && command->before) {
-		if (diff_normalise(profile) != 0 ||
-		    asprintf(&about->title, "%s, compared with %s",
+		/* Even if that has no samples. */
+		profile->is_difference = true;
+		if (asprintf(&about->title, "%s, compared with %s",
 			     name_of(command->from),
 			     name_of(command->before)) < 0)
 			status = cmd_fail(&cmd_flame, "out of memory");

@@ -118,6 +118,10 @@ void facts_of(const struct profile *profile, struct facts *ret_facts)
 	if (about->rate_hz >= 0)
 		add(facts, "Rate", "%" PRId64 " Hz", about->rate_hz);
 	add_sampled(profile, facts);
+	if (profile->is_difference)
+		add(facts, "Before",
+		    "%" PRIu64 " %s; shares are compared, not counts",
+		    profile->root.before_total, unit_of(profile));
 	add_losses(about, facts);
 	if (about->engine)
 		add(facts, "Sampled by", "%s", about->engine);

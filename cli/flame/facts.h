@@ -5,7 +5,7 @@
 
 #include "profile.h"
 
-enum { MAX_FACTS = 8 };
+enum { MAX_FACTS = 9 };
 
 struct facts {
 	char title[256];

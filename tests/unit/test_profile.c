@@ -263,14 +263,16 @@ static void a_difference_compares_shares(void **state)
 	add_before(profile, "main same", 10);
 	add(profile, "main same", 200);
 	add(profile, "main new", 200);
-	assert_int_equal(diff_normalise(profile), 0);
 	assert_int_equal(profile_finish(profile), 0);
 	assert_true(profile->is_difference);
-	assert_int_equal(profile->root.before_total, 400);
+	assert_int_equal(profile->root.before_total, 20);
 	node = profile->root.child->child;
 	assert_string_equal(node->name, "gone");
-	assert_int_equal(node->before, 200);
+	assert_int_equal(node->before, 10);
 	assert_int_equal(node->total, 0);
+	assert_true(diff_of(profile, node->before_total, 0) == -0.5);
+	assert_true(diff_of(profile, 10, 200) == 0);
+	assert_true(diff_scaled(profile, 10) == 200);
 	profile_free(profile);
 }
 
@@ -280,9 +282,9 @@ static void a_difference_to_nothing_is_one(void **state)
 
 	(void)state;
 	add_before(profile, "main", 10);
-	assert_int_equal(diff_normalise(profile), 0);
 	assert_int_equal(profile_finish(profile), 0);
 	assert_int_equal(profile->root.total, 0);
+	assert_true(diff_of(profile, 10, 0) == -1);
 	assert_int_equal(profile->root.before_total, 10);
 	profile_free(profile);
 }
@@ -299,6 +301,7 @@ static size_t one(const struct profile_node *node, const char *name,
 static void a_picture_shows_what_has_most_with_its_callers(void **state)
 {
 	struct profile *profile = new_profile();
+	struct limits limits = {.budget = 4, .cost = one};
 	struct shown shown;
 	char **names, text[256];
 
@@ -308,19 +311,22 @@ static void a_picture_shows_what_has_most_with_its_callers(void **state)
 	add(profile, "main tiny", 1);
 	assert_int_equal(profile_finish(profile), 0);
 	names = names_new(profile, 100);
-	assert_int_equal(shown_choose(profile, names, 0, 4, one, &shown), 0);
+	assert_int_equal(shown_choose(profile, names, &limits, &shown), 0);
 	assert_int_equal(shown.n_nodes, 4);
 	assert_string_equal(shown.nodes[2]->name, "big");
 	assert_string_equal(shown.nodes[3]->name, "mid");
-	assert_true(shown_describe(profile, &shown, text, sizeof(text)));
+	assert_true(shown_describe(&shown, text, sizeof(text)));
 	assert_non_null(strstr(text, "3 of 5 places"));
 	assert_non_null(strstr(text, "9 %"));
 	shown_free(&shown);
-	assert_int_equal(shown_choose(profile, names, 5, 100, one, &shown), 0);
+	limits.budget = 100;
+	limits.least = 0.05;
+	assert_int_equal(shown_choose(profile, names, &limits, &shown), 0);
 	assert_int_equal(shown.n_nodes, 5);
 	shown_free(&shown);
-	assert_int_equal(shown_choose(profile, names, 0, 100, one, &shown), 0);
-	assert_false(shown_describe(profile, &shown, text, sizeof(text)));
+	limits.least = 0;
+	assert_int_equal(shown_choose(profile, names, &limits, &shown), 0);
+	assert_false(shown_describe(&shown, text, sizeof(text)));
 	shown_free(&shown);
 	names_free(profile, names);
 	profile_free(profile);
