@@ -25,4 +25,10 @@ void describe_samples(const struct profile *profile, uint64_t samples,
 /* What is counted, in the plural. */
 const char *unit_of(const struct profile *profile);
 
+enum { COUNT_SIZE = 96 };
+
+/* "1 sample", "12,345 samples" */
+void describe_count(const struct profile *profile, uint64_t count,
+		    char text[COUNT_SIZE]);
+
 #endif

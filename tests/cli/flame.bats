@@ -97,7 +97,7 @@ PYTHON
 
 @test "perf script's output is drawn with what a sample stands for" {
 	printf 'my app 1/2 [000] 1.1: 1001001 cpu-clock:ppp: \n\t ffffffff81000000 sys+0x1 ([kernel.kallsyms])\n\t 1 main+0x1 (/x)\n\n' >in.script
-	prints '1 ms of CPU time in 1 samples' "$CPUCLOCK" flame --from in.script
+	prints '1 ms of CPU time in 1 sample' "$CPUCLOCK" flame --from in.script
 	grep -qE 'my app > main > sys' "$out"
 }
 
@@ -372,6 +372,52 @@ hostile_names() {
 	grep -qE '100(&nbsp;| )% of what is zoomed to' browser.out
 	in_browser "file://$PWD/p.html#search=%5Eg%7Cnothing%24"
 	grep -qE 'matches: <b>25.00(&nbsp;| )%</b>' browser.out
+}
+
+@test "keys and clicks choose, zoom, search, turn and reset" {
+	printf 'app;f;leaf 3\napp;g 1\n' >in.folded
+	"$CPUCLOCK" flame --from in.folded -o p.html
+	cat >>p.html <<-'END'
+		<script>
+		const log = [], $ = id => document.getElementById(id);
+		const key = (k, on, more) => on.dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true, cancelable: true, ...more }));
+		const note = () => log.push($('status').querySelector('b').textContent + ($('reset').disabled ? '' : '!') + location.hash);
+		const box = $('search'), graph = $('graph'), canvas = $('canvas');
+		key('ArrowUp', graph); note();                       // the first chooses where it is
+		key('ArrowUp', graph); key('ArrowUp', graph); note(); // app, then the widest
+		key('ArrowRight', graph); note();
+		key('Enter', graph); note();
+		key('Backspace', graph); note();
+		key('Escape', graph); note();
+		key('f', document.body, { ctrlKey: true }); log.push(document.activeElement.id);
+		box.value = 'leaf'; box.dispatchEvent(new Event('input')); key('Enter', box); note();
+		key('Escape', box); note();
+		key('i', document.body); note(); key('i', document.body);
+		const r = canvas.getBoundingClientRect();
+		canvas.dispatchEvent(new PointerEvent('pointerdown', { pointerType: 'mouse', bubbles: true }));
+		canvas.dispatchEvent(new PointerEvent('pointermove', { pointerType: 'mouse', clientX: r.left + r.width * 0.9, clientY: r.bottom - 45, bubbles: true }));
+		log.push('tip ' + $('tip').textContent);
+		canvas.dispatchEvent(new MouseEvent('click', { clientX: r.left + r.width * 0.9, clientY: r.bottom - 45, bubbles: true })); note();
+		document.title = log.join(' | ');
+		</script>
+	END
+	in_browser "file://$PWD/p.html"
+	sed -nE 's/.*<title>(.*)<\/title>.*/\1/p' browser.out | tr '|' '\n' |
+		sed -E 's/^ +| +$//g; s/&nbsp;/ /g; s/\xc2\xa0/ /g' >log
+	diff - log <<-'END'
+		all
+		f
+		g
+		g!#zoom=4
+		app!#zoom=1
+		all
+		search
+		leaf#search=leaf
+		leaf
+		leaf#view=icicle
+		tip g1 sample, 25.00 %itself: 1 sample, 25.00 % · native
+		g!#zoom=4
+	END
 }
 
 @test "the page needs nothing from elsewhere, and is dark where that is wanted" {
