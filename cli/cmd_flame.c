@@ -72,8 +72,9 @@ static int read_files(const struct flame_command *command,
 	if (!status)
 		status = read_one(command, command->from, false, profile);
 	if (!status && command->before) {
-		if (diff_normalise(profile) != 0 ||
-		    asprintf(&about->title, "%s, compared with %s",
+		/* Even if that has no samples. */
+		profile->is_difference = true;
+		if (asprintf(&about->title, "%s, compared with %s",
 			     name_of(command->from),
 			     name_of(command->before)) < 0)
 			status = cmd_fail(&cmd_flame, "out of memory");
@@ -147,7 +148,7 @@ static int write_profile(struct profile *profile,
 /* The file is opened before the work is done that would be lost. */
 static int execute(const struct flame_command *command)
 {
-	struct profile *profile;
+	struct profile *profile = NULL;
 	struct outfile file = {0};
 	int status, err = 0;
 
@@ -158,7 +159,7 @@ static int execute(const struct flame_command *command)
 				strerror(-err));
 	status = command->from ? read_files(command, &profile)
 			       : flame_sample(&command->flame, &profile);
-	if (!status) {
+	if (profile) {
 		status = write_profile(profile, command, &file);
 		profile_free(profile);
 	}
@@ -189,8 +190,7 @@ const struct cmd cmd_flame = {
 	.name = "flame",
 	.summary = "draw where CPU time goes, as a flame graph",
 	.usage =
-		"[OPTION...] {-p PID,... | -t TID,... | -a | [--] COMMAND "
-		"[ARG...]}\n"
+		"[OPTION...] {-p PID,... | -t TID,... | -a | COMMAND...}\n"
 		"       cpuclock flame [OPTION...] {--from=FILE | --diff "
 		"BEFORE "
 		"AFTER}\n"

@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "diff.h"
 
-#include <inttypes.h>
-#include <math.h>
-
-#include "facts.h"
-
-int diff_normalise(struct profile *profile)
+static double share(uint64_t part, uint64_t whole)
 {
-	struct profile_node *node;
-	uint64_t before = 0, after = 0;
+	return whole ? (double)part / (double)whole : 0;
+}
 
-	for (node = &profile->root; node;
-	     node = (struct profile_node *)profile_next(node)) {
-		before += node->before;
-		after += node->self;
-	}
-	/* Of two profiles without samples it is a difference, too. */
-	profile->is_difference = true;
-	for (node = &profile->root; node && before && after;
-	     node = (struct profile_node *)profile_next(node))
-		node->before =
-			(uint64_t)llround((double)node->before *
-					  ((double)after / (double)before));
-	return profile_note(profile,
-			    "difference: %" PRIu64
-			    " before, scaled to the %" PRIu64 " %s after",
-			    before, after, unit_of(profile));
+double diff_of(const struct profile *profile, uint64_t before, uint64_t after)
+{
+	return share(after, profile->root.total) -
+	       share(before, profile->root.before_total);
+}
+
+double diff_scaled(const struct profile *profile, uint64_t before)
+{
+	/* Where there is no total to scale to, the counts are as good. */
+	if (profile->root.total == 0)
+		return (double)before;
+	return share(before, profile->root.before_total) *
+	       (double)profile->root.total;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* A difference compares shares: the totals of two profiles tell how long each
+ * was sampled, not what changed. */
 #ifndef CPUCLOCK_FLAME_DIFF_H
 #define CPUCLOCK_FLAME_DIFF_H
 
 #include "profile.h"
 
-/*
- * Scales the other profile of a difference to the total of this one, as
- * difffolded -n does: what is compared is the share. To be called before
- * profile_finish. 0 or -ENOMEM.
- */
-int diff_normalise(struct profile *profile);
+/* By how much a share grew, from -1 to 1; of a finished profile. */
+double diff_of(const struct profile *profile, uint64_t before, uint64_t after);
+
+/* Samples of the other profile, as if that had the total of this one. */
+double diff_scaled(const struct profile *profile, uint64_t before);
 
 #endif

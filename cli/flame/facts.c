@@ -20,16 +20,33 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+void describe_count(const struct profile *profile, uint64_t count,
+		    char text[COUNT_SIZE])
+{
+	char digits[24], grouped[32];
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, count), to = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			grouped[to++] = ',';
+		grouped[to++] = digits[i];
+	}
+	grouped[to] = '\0';
+	snprintf(text, COUNT_SIZE, "%s %s", grouped,
+		 count == 1 && !profile->about.unit ? "sample"
+						    : unit_of(profile));
+}
+
 void describe_samples(const struct profile *profile, uint64_t samples,
 		      char *text, size_t size)
 {
 	double ns = profile_ns(profile, samples);
-	char time[32] = "";
+	char time[32] = "", count[COUNT_SIZE];
 
 	if (ns >= 0)
 		format_ns(time, sizeof(time), ns);
-	snprintf(text, size, "%" PRIu64 " %s%s%s, %.2f %%", samples,
-		 unit_of(profile), *time ? ", " : "", time,
+	describe_count(profile, samples, count);
+	snprintf(text, size, "%s%s%s, %.2f %%", count, *time ? ", " : "", time,
 		 percent(samples, profile->root.total));
 }
 
@@ -62,16 +79,15 @@ static void add_sampled(const struct profile *profile, struct facts *facts)
 	uint64_t total = profile->root.total;
 	double ns = profile_ns(profile, total);
 	int64_t cpu_ns = profile->about.cpu_ns;
-	char time[32], clock[32];
+	char time[32], clock[32], count[COUNT_SIZE];
 
+	describe_count(profile, total, count);
 	format_ns(time, sizeof(time), ns);
 	format_ns(clock, sizeof(clock), (double)cpu_ns);
 	if (ns < 0)
-		add(facts, "Sampled", "%" PRIu64 " %s", total,
-		    unit_of(profile));
+		add(facts, "Sampled", "%s", count);
 	else
-		add(facts, "Sampled", "%s of CPU time in %" PRIu64 " %s", time,
-		    total, unit_of(profile));
+		add(facts, "Sampled", "%s of CPU time in %s", time, count);
 	if (ns >= 0 && cpu_ns > 0)
 		add(facts, "CPU clock", "%s; sampled are %.1f %% of it", clock,
 		    100 * ns / (double)cpu_ns);
@@ -107,7 +123,7 @@ void facts_of(const struct profile *profile, struct facts *ret_facts)
 {
 	const struct profile_about *about = &profile->about;
 	struct facts *facts = ret_facts;
-	char time[32];
+	char time[32], count[COUNT_SIZE];
 
 	facts->n_facts = 0;
 	add_title(profile, facts);
@@ -118,6 +134,11 @@ void facts_of(const struct profile *profile, struct facts *ret_facts)
 	if (about->rate_hz >= 0)
 		add(facts, "Rate", "%" PRId64 " Hz", about->rate_hz);
 	add_sampled(profile, facts);
+	if (profile->is_difference) {
+		describe_count(profile, profile->root.before_total, count);
+		add(facts, "Before", "%s; shares are compared, not counts",
+		    count);
+	}
 	add_losses(about, facts);
 	if (about->engine)
 		add(facts, "Sampled by", "%s", about->engine);

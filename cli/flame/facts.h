@@ -5,7 +5,7 @@
 
 #include "profile.h"
 
-enum { MAX_FACTS = 8 };
+enum { MAX_FACTS = 9 };
 
 struct facts {
 	char title[256];
@@ -24,5 +24,11 @@ void describe_samples(const struct profile *profile, uint64_t samples,
 
 /* What is counted, in the plural. */
 const char *unit_of(const struct profile *profile);
+
+enum { COUNT_SIZE = 96 };
+
+/* "1 sample", "12,345 samples" */
+void describe_count(const struct profile *profile, uint64_t count,
+		    char text[COUNT_SIZE]);
 
 #endif

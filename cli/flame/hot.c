@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "hot.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+#include "diff.h"
 
 static void enter(struct hot *hot, uint32_t *depths,
 		  const struct profile_node *node)
@@ -46,6 +49,8 @@ struct hot *hot_new(const struct profile *profile)
 		node = node->sibling;
 	}
 	free(depths);
+	for (size_t i = 0; i < profile->n_frames; i++)
+		hot[i].change = diff_of(profile, hot[i].before, hot[i].self);
 	return hot;
 }
 
@@ -70,18 +75,14 @@ static int by_total(const void *left, const void *right)
 	return order ? order : (int)(a->frame > b->frame) * 2 - 1;
 }
 
-static uint64_t change(const struct hot *hot)
-{
-	return hot->self > hot->before ? hot->self - hot->before
-				       : hot->before - hot->self;
-}
-
 static int by_change(const void *left, const void *right)
 {
 	const struct hot *a = left, *b = right;
-	int order = compare(change(a), change(b));
+	double a_change = fabs(a->change), b_change = fabs(b->change);
 
-	return order ? order : (int)(a->frame > b->frame) * 2 - 1;
+	if (a_change != b_change)
+		return a_change < b_change ? 1 : -1;
+	return (int)(a->frame > b->frame) * 2 - 1;
 }
 
 void hot_sort(const struct profile *profile, struct hot *hot,

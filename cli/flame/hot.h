@@ -9,6 +9,7 @@ struct hot {
 	uint32_t frame;
 	uint64_t self, before;
 	uint64_t total, before_total; /* once, where a frame calls itself */
+	double change;		      /* of its own share, in a difference */
 };
 
 enum hot_order { HOT_SELF, HOT_TOTAL, HOT_CHANGE /* of self */ };

@@ -36,6 +36,7 @@ int path_of(const struct profile_node *node, struct path *path)
 		depth++;
 	if (depth > path->capacity) {
 		const struct profile_node **nodes =
+			/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
 			reallocarray(path->nodes, 2 * depth, sizeof(*nodes));
 
 		if (!nodes)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "diff.h"
+
 enum {
 	HUE_NATIVE,
 	HUE_CPP,
@@ -66,35 +68,27 @@ unsigned int palette_of(const struct frame *frame)
 	return hue_of(frame) * N_TONES + (hash >> 16) % N_TONES;
 }
 
-static uint64_t distance(const struct profile_node *node)
-{
-	return node->total > node->before_total
-		       ? node->total - node->before_total
-		       : node->before_total - node->total;
-}
-
-uint64_t palette_largest_change(const struct profile *profile)
+double palette_largest_change(const struct profile *profile)
 {
 	const struct profile_node *node = &profile->root;
-	uint64_t largest = 1;
+	double largest = 0;
 
-	for (; node; node = profile_next(node)) {
-		if (distance(node) > largest)
-			largest = distance(node);
-	}
-	return largest;
+	for (; node; node = profile_next(node))
+		largest =
+			fmax(largest, fabs(diff_of(profile, node->before_total,
+						   node->total)));
+	return largest > 0 ? largest : 1;
 }
 
-unsigned int palette_of_change(const struct profile_node *node,
-			       uint64_t largest)
+unsigned int palette_of_change(const struct profile *profile,
+			       const struct profile_node *node, double largest)
 {
 	const int middle = N_CHANGES / 2;
-	int step = (int)lround(middle *
-			       sqrt((double)distance(node) / (double)largest));
+	double change = diff_of(profile, node->before_total, node->total);
+	int step = (int)lround(middle * sqrt(fabs(change) / largest));
 
-	if (node->total < node->before_total)
-		step = -step;
-	return (unsigned int)(FIRST_CHANGE + middle + step);
+	return (unsigned int)(FIRST_CHANGE + middle +
+			      (change < 0 ? -step : step));
 }
 
 static double hsl_part(double n, double hue, double saturation, double light)
@@ -123,12 +117,12 @@ static struct colour hsl(double hue, double saturation, double light)
 
 struct colour palette_colour(unsigned int number, bool is_dark)
 {
+	const double middle = (N_CHANGES - 1) / 2.0;
 	double tone, change;
 	unsigned int hue;
 
 	if (number >= FIRST_CHANGE) {
-		change = ((int)(number - FIRST_CHANGE) - N_CHANGES / 2) /
-			 (double)(N_CHANGES / 2);
+		change = (number - FIRST_CHANGE - middle) / middle;
 		return hsl(change > 0 ? 4 : 212,
 			   fabs(change) * (is_dark ? 70 : 88),
 			   is_dark ? 58 : 90 - 30 * fabs(change));

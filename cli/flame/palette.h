@@ -29,11 +29,11 @@ extern const char *const hue_words[N_HUES];
 unsigned int palette_of(const struct frame *frame);
 
 /* A number from FIRST_CHANGE on; in proportion to the root of the change. */
-unsigned int palette_of_change(const struct profile_node *node,
-			       uint64_t largest);
+unsigned int palette_of_change(const struct profile *profile,
+			       const struct profile_node *node, double largest);
 
-/* The largest change of a place; 1 if there is none. */
-uint64_t palette_largest_change(const struct profile *profile);
+/* The largest change of a place's share; 1 if there is none. */
+double palette_largest_change(const struct profile *profile);
 
 struct colour palette_colour(unsigned int number, bool is_dark);
 

@@ -153,7 +153,7 @@ static bool find_time(struct slice line, size_t end, size_t *ret_begin)
 
 bool perf_parse_header(struct slice line, struct perf_header *ret_header)
 {
-	struct perf_header header = {0};
+	struct perf_header header = {.event = {"", 0}, .rest = {"", 0}};
 
 	/* The last time is that of the line: a thread may be named like one. */
 	for (size_t end = line.size; end > 0; end--) {

@@ -29,6 +29,7 @@ static void sort_children(struct profile_node *node,
 			children[n++] = child;
 	}
 	if (n > 1)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
 		qsort(children, n, sizeof(*children), by_name);
 	for (size_t i = 0; i < n; i++) {
 		*link = children[i];
@@ -66,6 +67,7 @@ static void sum_up(struct profile *profile)
 int profile_finish(struct profile *profile)
 {
 	struct profile_node **children =
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
 		reallocarray(NULL, profile->n_nodes, sizeof(*children));
 	const struct profile_node *at = &profile->root;
 

@@ -181,7 +181,8 @@ int64_t read_perf_script(const char *text, size_t size,
 			 const struct read_filter *filter,
 			 struct profile *profile)
 {
-	struct reading reading = {.filter = filter, .profile = profile};
+	struct reading reading = {
+		.filter = filter, .profile = profile, .event = {"", 0}};
 	struct slice rest = {text, size}, line;
 	int err = 0;
 

@@ -10,23 +10,27 @@
 struct shown {
 	const struct profile_node **nodes; /* callers first, as profile_next */
 	size_t n_nodes;
-	uint64_t below; /* none that is left out has more samples */
+	size_t n_all;
+	double below; /* of those left out, the largest share */
 };
 
-/*
- * Takes places, with their callers, that have at least so many samples, until
- * their cost exceeds the budget. The cost is told whether a place of the same
- * frame is in. 0 or -ENOMEM.
- */
-int shown_choose(const struct profile *profile, char **names, uint64_t least,
-		 size_t budget,
-		 size_t (*cost)(const struct profile_node *node,
-				const char *name, bool is_again),
-		 struct shown *ret_shown);
+/* What limits a picture. */
+struct limits {
+	bool with_before; /* widths of a difference are those of either side */
+	double least;	  /* share of a place */
+	size_t budget;	  /* of what the places cost; told is whether a place of
+			     the same frame is in */
+	size_t (*cost)(const struct profile_node *node, const char *name,
+		       bool is_again);
+};
+
+/* Takes the places with the largest shares, with their callers, until a limit
+ * is reached. 0 or -ENOMEM. */
+int shown_choose(const struct profile *profile, char **names,
+		 const struct limits *limits, struct shown *ret_shown);
 void shown_free(struct shown *shown);
 
 /* "12 of 345 places are shown ...", or false if that is all. */
-bool shown_describe(const struct profile *profile, const struct shown *shown,
-		    char *text, size_t size);
+bool shown_describe(const struct shown *shown, char *text, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff.h"
 #include "facts.h"
 #include "hot.h"
 #include "names.h"
@@ -21,12 +22,7 @@ struct summary {
 
 static double percent(const struct summary *summary, uint64_t part)
 {
-	uint64_t all = summary->profile->root.total;
-
-	/* Of nothing after, what there was before. */
-	if (all == 0)
-		all = summary->profile->root.before_total;
-	return all ? 100.0 * (double)part / (double)all : 0;
+	return 100 * diff_of(summary->profile, 0, part);
 }
 
 /* Bytes of the first so many characters. */
@@ -118,15 +114,13 @@ static void print_changes(const struct summary *summary, const struct hot *hot)
 	fprintf(summary->stream,
 		"\nMost changed frames, by self\n  before   after  change\n");
 	for (size_t i = 0; i < 2L * N_FRAMES_SHOWN; i++) {
-		double before, after;
+		double change = 100 * hot[i].change, after;
 
-		if (i >= summary->profile->n_frames ||
-		    hot[i].self == hot[i].before)
+		if (i >= summary->profile->n_frames || change == 0)
 			break;
-		before = percent(summary, hot[i].before);
 		after = percent(summary, hot[i].self);
 		fprintf(summary->stream, "  %5.1f%%  %5.1f%%  %+5.1f%%  %s ",
-			before, after, after - before,
+			after - change, after, change,
 			kind_word(summary->profile, hot[i].frame));
 		print_cut(summary, 28, summary->names[hot[i].frame]);
 	}
@@ -188,6 +182,7 @@ static int print_paths(const struct summary *summary)
 	const struct profile *profile = summary->profile;
 	size_t width = summary->width, n = 0;
 	const struct profile_node **leaves =
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
 		reallocarray(NULL, profile->n_nodes, sizeof(*leaves));
 	/* Both ends of a path have room in a line. */
 	char **names = names_new(profile, width == 0   ? MAX_SHOWN_CHARS
@@ -202,6 +197,7 @@ static int print_paths(const struct summary *summary)
 			leaves[n++] = node;
 	}
 	if (!err && n > 0) {
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression) */
 		qsort(leaves, n, sizeof(*leaves), by_self);
 		fputs("\nHottest paths\n", summary->stream);
 	}

@@ -2,8 +2,10 @@
 /* Folded stacks, which FlameGraph, inferno and speedscope read. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
+#include "diff.h"
 #include "names.h"
 #include "write.h"
 
@@ -55,11 +57,23 @@ static void write_path(FILE *stream, const struct path *path, char **names)
 	}
 }
 
+/* Scaled, as difffolded -n does it; what is rounded away is made up for by the
+ * next, so that the sums are the same. */
+static uint64_t next_before(const struct profile *profile, uint64_t *sum,
+			    uint64_t before)
+{
+	double written = round(diff_scaled(profile, *sum));
+
+	*sum += before;
+	return (uint64_t)(round(diff_scaled(profile, *sum)) - written);
+}
+
 int write_folded(const struct profile *profile, FILE *stream)
 {
 	char **names = names_new(profile, SIZE_MAX);
 	const struct profile_node *node = &profile->root;
 	struct path path = {0};
+	uint64_t sum = 0;
 	int err = names ? 0 : -ENOMEM;
 
 	for (; node && !err; node = profile_next(node)) {
@@ -70,7 +84,8 @@ int write_folded(const struct profile *profile, FILE *stream)
 			break;
 		write_path(stream, &path, names);
 		if (profile->is_difference)
-			fprintf(stream, " %" PRIu64, node->before);
+			fprintf(stream, " %" PRIu64,
+				next_before(profile, &sum, node->before));
 		fprintf(stream, " %" PRIu64 "\n", node->self);
 	}
 	path_free(&path);

@@ -65,6 +65,8 @@ static void take_frame(struct page *page, uint32_t frame)
 
 static int page_open(struct page *page)
 {
+	const struct limits limits = {
+		.with_before = true, .budget = DATA_BUDGET, .cost = cost};
 	const struct profile *profile = page->profile;
 	int err;
 
@@ -75,8 +77,7 @@ static int page_open(struct page *page)
 	page->numbers = calloc(profile->n_frames, sizeof(*page->numbers));
 	if (!page->names || !page->hot || !page->frames || !page->numbers)
 		return -ENOMEM;
-	err = shown_choose(profile, page->names, 0, DATA_BUDGET, cost,
-			   &page->shown);
+	err = shown_choose(profile, page->names, &limits, &page->shown);
 	if (err)
 		return err;
 	hot_sort(profile, page->hot,
@@ -121,7 +122,7 @@ static void write_about(struct page *page)
 	json_begin_array(json, "notes");
 	for (size_t i = 0; i < profile->about.n_notes; i++)
 		json_string(json, NULL, profile->about.notes[i]);
-	if (shown_describe(profile, &page->shown, text, sizeof(text)))
+	if (shown_describe(&page->shown, text, sizeof(text)))
 		json_string(json, NULL, text);
 	json_end_array(json);
 	json_string(json, "unit", unit_of(profile));
@@ -221,8 +222,8 @@ static void write_data(struct page *page)
 			     (int64_t)profile->root.total);
 		json_integer(&page->json, "totalBefore",
 			     (int64_t)profile->root.before_total);
-		json_integer(&page->json, "largestChange",
-			     (int64_t)palette_largest_change(profile));
+		json_number(&page->json, "largestChange",
+			    palette_largest_change(profile));
 	}
 	write_palette(&page->json);
 	write_frames(page);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff.h"
 #include "facts.h"
 #include "names.h"
 #include "palette.h"
@@ -35,7 +36,7 @@ struct picture {
 	struct shown shown;
 	struct facts facts;
 	char pruned[256]; /* empty if all is there */
-	uint64_t largest_change;
+	double largest_change;
 	size_t n_rows;
 	int graph_y; /* where the rows begin */
 	FILE *stream;
@@ -115,7 +116,8 @@ static unsigned int colour_of(const struct picture *picture,
 			      const struct profile_node *node)
 {
 	if (picture->profile->is_difference)
-		return palette_of_change(node, picture->largest_change);
+		return palette_of_change(picture->profile, node,
+					 picture->largest_change);
 	return palette_of(&picture->profile->frames[node->frame]);
 }
 
@@ -187,19 +189,16 @@ static void write_text(const struct picture *picture, const char *name,
 static void describe(const struct picture *picture,
 		     const struct profile_node *node, char *text, size_t size)
 {
-	const struct profile_node *root = &picture->profile->root;
-	double after, before = 0;
+	double change = 100 * diff_of(picture->profile, node->before_total,
+				      node->total);
+	double after = 100 * diff_of(picture->profile, 0, node->total);
 
 	if (!picture->profile->is_difference) {
 		describe_samples(picture->profile, node->total, text, size);
 		return;
 	}
-	after = 100.0 * (double)node->total / (double)root->total;
-	if (root->before_total > 0)
-		before = 100.0 * (double)node->before_total /
-			 (double)root->before_total;
 	snprintf(text, size, "after %.2f %%, before %.2f %%: %+.2f points",
-		 after, before, after - before);
+		 after, after - change, change);
 }
 
 static void write_frame(const struct picture *picture,
@@ -302,16 +301,19 @@ int write_svg(const struct profile *profile, FILE *stream)
 		.largest_change = palette_largest_change(profile),
 		.stream = stream,
 	};
-	/* A tenth of a pixel. */
-	uint64_t least = profile->root.total / (10 * DRAWN) + 1;
+	const struct limits limits = {
+		.least = 0.1 / DRAWN, /* a tenth of a pixel */
+		.budget = BUDGET,
+		.cost = cost,
+	};
 	int err = picture.names ? 0 : -ENOMEM;
 
 	if (!err)
-		err = shown_choose(profile, picture.names, least, BUDGET, cost,
+		err = shown_choose(profile, picture.names, &limits,
 				   &picture.shown);
 	if (!err) {
 		facts_of(profile, &picture.facts);
-		if (!shown_describe(profile, &picture.shown, picture.pruned,
+		if (!shown_describe(&picture.shown, picture.pruned,
 				    sizeof(picture.pruned)))
 			*picture.pruned = '\0';
 		err = write_all(&picture);
