@@ -22,7 +22,7 @@ struct flame_options {
 	int64_t duration_ns; /* 0: until the command or Ctrl-C ends it */
 	bool user_only;	     /* no samples that were taken in the kernel */
 	bool kernel_only;    /* no others */
-	bool by_thread;	     /* a root for each thread, "NAME (TID)" */
+	bool by_thread;	     /* a root for each thread, "NAME-TID" */
 };
 
 /*

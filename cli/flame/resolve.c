@@ -242,7 +242,8 @@ int session_resolve(struct session *session)
 	if (!resolver.failed)
 		read_kernel(&resolver);
 	if (!resolver.failed)
-		resolver.failed = !jit_open(&resolver.jit, stacks, session->profile);
+		resolver.failed =
+			!jit_open(&resolver.jit, stacks, session->profile);
 	for (uint32_t i = 1; i < stacks->n_places && !resolver.failed; i++)
 		name_place(&resolver, i);
 	for (uint32_t i = 1; i < stacks->n_nodes && !resolver.failed; i++) {

@@ -149,7 +149,9 @@ size_t unwind(const struct sample *sample, const struct process *process,
 		n = unwind_copy(sample, process, ret_addresses, ret_complete);
 	} else {
 		n = sample->n_user < UNWIND_MAX ? sample->n_user : UNWIND_MAX;
-		memcpy(ret_addresses, sample->user, n * sizeof(uint64_t));
+		if (n > 0)
+			memcpy(ret_addresses, sample->user,
+			       n * sizeof(uint64_t));
 		/* Of a thread of the kernel there is nothing. */
 		*ret_complete =
 			n == 0 || is_start(process, ret_addresses[n - 1] - 1);
