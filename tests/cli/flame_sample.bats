@@ -135,6 +135,7 @@ sys.exit(abs(said - seen) > 3)' "$light" "$(share ';light')" ||
 
 @test "a stack that is deeper than what is copied is marked" {
 	needs_perf
+	needs_tables
 	flame -F 499 -- ./recursion 5000 300
 	mostly '^recursion;\[truncated\];.*down;down' 95
 }
