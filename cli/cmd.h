@@ -31,6 +31,7 @@ extern const struct cmd cmd_bench;
 extern const struct cmd cmd_check;
 extern const struct cmd cmd_run;
 extern const struct cmd cmd_stat;
+extern const struct cmd cmd_flame;
 
 /* "cpuclock NAME: ..." on stderr, in one line; returns CMD_FAILURE. Without a
  * command: "cpuclock: ...". */

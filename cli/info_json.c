@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "flame/cfi.h"
+#include "flame/demangle.h"
 #include "info.h"
 #include "json.h"
 #include "words.h"
@@ -103,6 +105,8 @@ void info_print_json(const struct info *info)
 	json_string(&json, "perf", perf);
 	json_bool(&json, "rseq_registered", info->rseq.registered);
 	json_string(&json, "rseq", info->rseq.text);
+	json_bool(&json, "flame_unwind_tables", cfi_is_supported());
+	json_string(&json, "flame_demangles", demangle_engine());
 	json_sources(&json);
 	json_snapshot_sources(&json);
 	json_begin_object(&json, "in_use");

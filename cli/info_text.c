@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "bench/tracepoint.h"
+#include "flame/cfi.h"
+#include "flame/demangle.h"
 #include "info.h"
 #include "table.h"
 #include "words.h"
@@ -61,6 +63,10 @@ static void print_machine(const struct info *info)
 			    : "no counter of constant rate that may be read");
 	printf("  perf events  %s\n", perf);
 	printf("  rseq         %s\n", info->rseq.text);
+	printf("  flame        stacks by %s; names of %s\n",
+	       cfi_is_supported() ? "unwind tables and frame pointers"
+				  : "frame pointers only, built without libdw",
+	       demangle_engine());
 }
 
 static void list_bits(char *text, size_t size, unsigned int bits,

@@ -22,8 +22,11 @@ static void write_text(FILE *stream, const char *text)
 		}
 		if (*p == '"' || *p == '\\')
 			fprintf(stream, "\\%c", *p);
-		else if (*p < 0x20 || *p == 0x7f || *p == '<')
+		else if (*p < 0x20 || *p == 0x7f || strchr("<>&", *p))
 			fprintf(stream, "\\u%04x", *p);
+		else if (length == 3 && (memcmp(p, "\xe2\x80\xa8", 3) == 0 ||
+					 memcmp(p, "\xe2\x80\xa9", 3) == 0))
+			fprintf(stream, "\\u20%02x", p[2] & 0x3f);
 		else
 			fwrite(p, 1, length, stream);
 		p += length;

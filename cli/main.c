@@ -12,8 +12,8 @@
 #include "utf8.h"
 
 static const struct cmd *const commands[] = {
-	&cmd_info,  &cmd_read,	&cmd_stat, &cmd_decode, &cmd_encode,
-	&cmd_bench, &cmd_check, &cmd_run,  NULL,
+	&cmd_info,   &cmd_read,	 &cmd_stat,  &cmd_flame, &cmd_decode,
+	&cmd_encode, &cmd_bench, &cmd_check, &cmd_run,	 NULL,
 };
 
 /* What is longer is cut. */

@@ -33,6 +33,7 @@ struct frame {
 struct profile_node {
 	const char *name;
 	enum frame_kind kind;
+	uint32_t frame;		      /* the same, in the profile's frames */
 	struct profile_node *parent;  /* NULL for the root of all */
 	struct profile_node *child;   /* the first; by name once sorted */
 	struct profile_node *sibling; /* the next */
@@ -52,6 +53,7 @@ struct profile_about {
 	int64_t lost;		/* samples that the kernel dropped */
 	int64_t throttled;	/* times that the kernel slowed the sampling */
 	int64_t truncated;	/* samples of which the stack was cut */
+	char *unit;		/* of what is counted; NULL: samples */
 	const char *engine;	/* "perf task-clock", "CPU timers", "a file" */
 	const char *resolution; /* what limits it, for people */
 	char **notes;		/* "user only: ...", one sentence each */
@@ -61,6 +63,9 @@ struct profile_about {
 struct profile {
 	struct profile_node root; /* no name; its total is that of all */
 	struct profile_about about;
+	struct frame *frames; /* each once; 0 is that of the root */
+	size_t n_frames;
+	size_t n_nodes;	   /* places, the root too */
 	uint64_t n_stacks; /* places where samples ended */
 	bool is_difference;
 	struct profile_store *store;
@@ -72,16 +77,30 @@ void profile_free(struct profile *profile);
 
 /*
  * Adds samples of one stack, the outermost frame first. Names are copied.
- * 0, or -ENOMEM and nothing is added.
+ * 0, or -ENOMEM and nothing is added; -EOVERFLOW where the sum of all would
+ * exceed INT64_MAX.
  */
 int profile_add(struct profile *profile, const struct frame *frames,
 		size_t n_frames, uint64_t samples);
+
+/* The same for the other profile of a difference. */
+int profile_add_before(struct profile *profile, const struct frame *frames,
+		       size_t n_frames, uint64_t samples);
 
 /* Adds a note, formatted as by printf(3), unless it is there. 0 or -ENOMEM. */
 int profile_note(struct profile *profile, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Sums up and sorts; to be called once all is added, before it is written. */
-void profile_finish(struct profile *profile);
+/*
+ * Sums up, sorts, and takes out places without samples; to be called once all
+ * is added, before it is written. 0 or -ENOMEM.
+ */
+int profile_finish(struct profile *profile);
+
+/* The next place, callers before what they call; NULL behind the last. */
+const struct profile_node *profile_next(const struct profile_node *node);
+
+/* CPU time of so many samples in ns; -1 if a sample's is not known. */
+double profile_ns(const struct profile *profile, uint64_t samples);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the shim and the agent are, and how a command gets them. */
+/* Where the shim, the sampler and the agent are, and how a command gets them.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #define PRELOAD "libcpuclock-preload.so"
 #define AGENT	"libcpuclock-agent.so"
+#define SAMPLER "libcpuclock-sampler.so"
 
 /* The folder of this command's own file; empty if there is no /proc. */
 static void find_own_folder(char *folder, size_t size)
@@ -37,7 +39,8 @@ static bool try_place(const char *place, const char *name, char *ret_path)
  * Next to the command: in its build tree, or installed, wherever the whole
  * installation was moved to. Else where it was to be installed.
  */
-static int find(const char *name, const char *build_folder, char *ret_path)
+static int find(const struct cmd *cmd, const char *name,
+		const char *build_folder, char *ret_path)
 {
 	char folder[PATH_MAX];
 	char place[PATH_MAX + 256];
@@ -55,21 +58,21 @@ static int find(const char *name, const char *build_folder, char *ret_path)
 	}
 	if (try_place(CPUCLOCK_FULL_LIBDIR, name, ret_path))
 		return CMD_OK;
-	return cmd_fail(&cmd_run,
+	return cmd_fail(cmd,
 			"%s is neither beside this command nor in %s; install "
 			"it",
 			name, CPUCLOCK_FULL_LIBDIR);
 }
 
 /* Refuses a path with what has another meaning in the variable. */
-static int check_path(const char *path, const char *forbidden,
-		      const char *variable)
+static int check_path(const struct cmd *cmd, const char *path,
+		      const char *forbidden, const char *variable)
 {
 	const char *found = strpbrk(path, forbidden);
 
 	if (!found)
 		return CMD_OK;
-	return cmd_fail(&cmd_run,
+	return cmd_fail(cmd,
 			"%s cannot name '%s', which has '%c' in it; install "
 			"it elsewhere",
 			variable, path, *found);
@@ -92,26 +95,36 @@ static int append(const char *variable, const char *separator,
 	return err ? cmd_fail(&cmd_run, "out of memory") : CMD_OK;
 }
 
-int run_add_preload(void)
+static int add_library(const struct cmd *cmd, const char *name)
 {
 	char path[PATH_MAX];
-	int status = find(PRELOAD, "preload", path);
+	int status = find(cmd, name, "preload", path);
 
 	/* ld.so(8): blanks and colons separate; $ begins $ORIGIN and its like.
 	 */
 	if (!status)
-		status = check_path(path, " \t\n\v\f\r:$", "LD_PRELOAD");
+		status = check_path(cmd, path, " \t\n\v\f\r:$", "LD_PRELOAD");
 	return status ? status : append("LD_PRELOAD", ":", "", path);
+}
+
+int run_add_preload(void)
+{
+	return add_library(&cmd_run, PRELOAD);
+}
+
+int run_add_sampler(void)
+{
+	return add_library(&cmd_flame, SAMPLER);
 }
 
 int run_add_agent(void)
 {
 	char path[PATH_MAX];
-	int status = find(AGENT, "agent", path);
+	int status = find(&cmd_run, AGENT, "agent", path);
 
 	/* The options of the agent begin behind the first '='. */
 	if (!status)
-		status = check_path(path,
+		status = check_path(&cmd_run, path,
 				    " \t\n\v\f\r'\"=", "JAVA_TOOL_OPTIONS");
 	return status ? status
 		      : append("JAVA_TOOL_OPTIONS", " ", "-agentpath:", path);

@@ -9,12 +9,23 @@
 
 #include "../preload/report.h"
 
+struct cmd;
+
 /*
  * Adds the shim to LD_PRELOAD, and the agent to JAVA_TOOL_OPTIONS, behind what
  * is there. Returns CMD_OK, or says what is wrong.
  */
 int run_add_preload(void);
 int run_add_agent(void);
+
+/* The sampler of `cpuclock flame`, likewise. */
+int run_add_sampler(void);
+
+/*
+ * Makes a file for programs to map, and names it, by an absolute path of
+ * PATH_MAX bytes: in memory if it can be. A descriptor, or -1.
+ */
+int run_make_file(char *ret_path);
 
 /*
  * Runs the command and waits for it and all that it leaves behind; passes

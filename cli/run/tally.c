@@ -56,15 +56,20 @@ static struct report *map(int fd)
 	return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-int tally_open(struct tally *tally)
+int run_make_file(char *ret_path)
 {
-	int fd = make_file("/dev/shm", tally->path);
-	int err;
+	int fd = make_file("/dev/shm", ret_path);
 
 	if (fd < 0)
-		fd = make_file(getenv("TMPDIR"), tally->path);
-	if (fd < 0)
-		fd = make_file("/tmp", tally->path);
+		fd = make_file(getenv("TMPDIR"), ret_path);
+	return fd < 0 ? make_file("/tmp", ret_path) : fd;
+}
+
+int tally_open(struct tally *tally)
+{
+	int fd = run_make_file(tally->path);
+	int err;
+
 	if (fd < 0)
 		return -errno;
 	tally->report = map(fd);

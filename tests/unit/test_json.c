@@ -224,11 +224,13 @@ static void numbers_have_nine_significant_digits(void **state)
 	}
 }
 
-static void less_than_is_escaped(void **state)
+static void what_html_or_scripts_could_read_is_escaped(void **state)
 {
 	(void)state;
-	assert_string_is("</script>", "\"\\u003c/script>\"");
+	assert_string_is("</script>", "\"\\u003c/script\\u003e\"");
 	assert_string_is("<!--", "\"\\u003c!--\"");
+	assert_string_is("&lt;", "\"\\u0026lt;\"");
+	assert_string_is("\u2028\u2029\u202a", "\"\\u2028\\u2029\u202a\"");
 }
 
 static void keys_are_escaped_as_strings_are(void **state)
@@ -254,7 +256,7 @@ static void quotes_and_backslashes_are_escaped(void **state)
 	assert_string_is("\\", "\"\\\\\"");
 	assert_string_is("a\\\"b", "\"a\\\\\\\"b\"");
 	assert_string_is("", "\"\"");
-	assert_string_is("/'&>", "\"/'&>\"");
+	assert_string_is("/'", "\"/'\"");
 }
 
 static void well_formed_characters_are_kept(void **state)
@@ -536,7 +538,7 @@ int main(void)
 		cmocka_unit_test(integers_are_exact),
 		cmocka_unit_test(what_is_not_finite_is_null),
 		cmocka_unit_test(numbers_have_nine_significant_digits),
-		cmocka_unit_test(less_than_is_escaped),
+		cmocka_unit_test(what_html_or_scripts_could_read_is_escaped),
 		cmocka_unit_test(keys_are_escaped_as_strings_are),
 		cmocka_unit_test(quotes_and_backslashes_are_escaped),
 		cmocka_unit_test(well_formed_characters_are_kept),
