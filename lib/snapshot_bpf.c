@@ -112,7 +112,9 @@ static int load(struct cpuclock_snapshot *snapshot, struct bpf_state *state)
 	programs->maps.records.max_entries = (uint32_t)state->n_records;
 	if (snapshot->n_pids > 0)
 		programs->maps.wanted.max_entries = (uint32_t)snapshot->n_pids;
-	if (snapshot->flags & CPUCLOCK_SNAPSHOT_EXITS)
+	programs->rodata->keeps_exits =
+		snapshot->flags & CPUCLOCK_SNAPSHOT_EXITS;
+	if (programs->rodata->keeps_exits)
 		programs->maps.exits.max_entries = RING_SIZE;
 	err = programs__load(programs);
 	if (err) {

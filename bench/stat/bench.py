@@ -8,6 +8,7 @@ same processes, in turns, in one run.
 import json
 import os
 import pty
+import select
 import shutil
 import statistics
 import subprocess
@@ -16,7 +17,7 @@ import time
 
 CPUCLOCK, THREADS = sys.argv[1:3]
 RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 5
-COUNTS = (2000, 10000)
+COUNTS = tuple(int(n) for n in os.environ.get("THREADS", "2000 10000").split())
 LIVE_SECONDS = 10
 
 
@@ -27,17 +28,22 @@ def start(*arguments):
     return program
 
 
-def run(command, terminal=False):
-    """Wall and CPU seconds of a command whose output nobody reads."""
+def run(command, quit_after=None):
+    """Wall and CPU seconds of a command whose output nobody reads; of one that
+    needs a terminal, if it is to be quit after some seconds."""
     begin = time.monotonic()
-    if terminal:
+    if quit_after:
         pid, fd = pty.fork()
         if pid == 0:
             os.environ.update(TERM="xterm", LINES="40", COLUMNS="120")
             os.execvp(command[0], command)
         while True:
+            rest = begin + quit_after - time.monotonic()
+            if rest <= 0:
+                os.write(fd, b"q")
+                rest = 1
             try:
-                if not os.read(fd, 65536):
+                if select.select([fd], [], [], rest)[0] and not os.read(fd, 65536):
                     break
             except OSError:
                 break
@@ -114,11 +120,11 @@ def live(pid, sources):
                 for source in sources]
     commands += [["pidstat", "-t", "-p", pid, "1", n],
                  ["top", "-H", "-b", "-d", "1", "-n", n, "-p", pid],
-                 ["htop", "-d", "10", "-n", n, "-p", pid]]
+                 ["htop", "-d", "10", "-p", pid]]
     for command in commands:
         if not shutil.which(command[0]):
             continue
-        wall, cpu = run(command, terminal=command[0] == "htop")
+        wall, cpu = run(command, LIVE_SECONDS if command[0] == "htop" else None)
         name = "cpuclock stat, " + command[3] if command[0] == CPUCLOCK else command[0]
         yield name, 100 * cpu / wall, wall
 

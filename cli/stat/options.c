@@ -155,19 +155,28 @@ static int parse_option(struct stat_options *options, int option)
 	}
 }
 
+/* Asks of the name alone: whether it works costs what opening it costs. */
+static bool is_source(const char *name)
+{
+	const char *source;
+
+	for (size_t i = 0; (source = cpuclock_snapshot_source_at(i)); i++) {
+		if (strcmp(source, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* One of the sources of snapshots; the environment's may be one of a clock. */
 static int resolve_source(struct stat_options *options)
 {
-	struct cpuclock_snapshot_source_info info;
 	const char *forced = getenv("CPUCLOCK_SOURCE");
 
-	if (!options->source && forced &&
-	    cpuclock_snapshot_source_info(forced, &info) == 0)
+	if (!options->source && forced && is_source(forced))
 		options->source = forced;
 	if (options->source && strcmp(options->source, "best") == 0)
 		options->source = NULL;
-	if (options->source &&
-	    cpuclock_snapshot_source_info(options->source, &info))
+	if (options->source && !is_source(options->source))
 		return cmd_usage(&cmd_stat,
 				 "--source: no source '%s' of snapshots (best "
 				 "bpf bpf-iter proc)",

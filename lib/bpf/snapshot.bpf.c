@@ -105,7 +105,9 @@ extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 /* As fresh as the memory is: neither kept, nor read in another order. */
 #define FRESH(x) (*(volatile typeof(x) *)&(x))
 
-/* Set before the programs are loaded. */
+/* Set before the programs are loaded; what a reader does not need is then no
+ * work for the verifier. */
+const volatile bool keeps_exits;
 const volatile bool can_walk;	      /* the kernel has what walk() calls */
 const volatile bool filtered;	      /* to the processes in `wanted` */
 const volatile __u32 generations = 1; /* of their descendants, too */
@@ -154,8 +156,12 @@ static __always_inline struct task_struct *untrusted(struct task_struct *task)
 			       bpf_core_type_id_kernel(struct task_struct));
 }
 
-/* ids of other namespaces are 0; so are those of a task that is released */
-static __always_inline __u32 id_here(struct pid *pid)
+/*
+ * ids of other namespaces are 0; so are those of a task that is released. Not
+ * inlined: for each copy the kernel would look two types up by name that have
+ * the same place in its cache, and that takes milliseconds.
+ */
+static __noinline __u32 id_here(struct pid *pid)
 {
 	struct pid_namespace *ns;
 	void *upid;
@@ -429,7 +435,7 @@ int iterate(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 
 	/* NULL after the last one. */
-	if (!task)
+	if (can_walk || !task)
 		return 0;
 	task = untrusted(task);
 	begin_scan();
@@ -458,6 +464,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	__u64 number;
 	__u32 index;
 
+	if (!keeps_exits)
+		return 0;
 	/* Nobody has read yet, so that the namespace is not known. */
 	task = untrusted(task);
 	if (!ns_inum || tid_here(task) == 0 || !is_wanted(task->group_leader))
