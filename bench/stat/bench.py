@@ -144,10 +144,11 @@ def short_lived(sources):
     out = subprocess.run(["pidstat", "-t", "-p", str(program.pid), "2", "1"],
                          capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
     program.wait()
-    rows = [line.split() for line in out.splitlines() if line.startswith("Average:")]
-    cpu = rows[0].index("%CPU")
-    process = sum(float(r[cpu]) for r in rows[1:] if r[3] == "-")
-    threads = sum(float(r[cpu]) for r in rows[1:] if r[2] == "-")
+    rows = [line.split() for line in out.splitlines()]
+    cpu = next(r.index("%CPU") for r in rows if "%CPU" in r)
+    rows = [r for r in rows if r and r[0] == "Average:"]
+    process = sum(float(r[cpu]) for r in rows if r[3] == "-")
+    threads = sum(float(r[cpu]) for r in rows if r[2] == "-")
     yield "pidstat -t", 100 * threads / process, 100 * threads / process
 
 
