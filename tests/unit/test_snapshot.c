@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "snapshottest.h"
