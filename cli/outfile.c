@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@ static bool is_device(const char *path)
 /* So large that all is written at the end, where the errno is not lost. Without
  * memory for it, it is. */
 #define BUFFER_SIZE (16 << 20)
+
+/* Of a temporary name: ".XXXXXX". */
+#define SUFFIX 7
 
 static void set_buffer(struct outfile *file)
 {
@@ -52,10 +56,50 @@ static void set_mode(int fd, const char *path)
 	fchmod(fd, 0666 & ~mask);
 }
 
+/* Where the file is to be: text before the last '/'. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return strdup(".");
+	return slash == path ? strdup("/")
+			     : strndup(path, (size_t)(slash - path));
+}
+
+/*
+ * Without a name nothing is left of it, whatever ends this process. Not every
+ * file system has such files; to name one later takes /proc.
+ */
+static bool open_unnamed(struct outfile *file)
+{
+	char *folder = folder_of(file->path);
+	int fd = -1;
+
+	/* What could not be named is to be found now. */
+	if (folder && strlen(basename(file->path)) + SUFFIX <= NAME_MAX &&
+	    access("/proc/self/fd", X_OK) == 0)
+		fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	free(folder);
+	if (fd < 0)
+		return false;
+	set_mode(fd, file->path);
+	file->stream = fdopen(fd, "w");
+	if (!file->stream) {
+		close(fd);
+		return false;
+	}
+	file->unnamed = true;
+	set_buffer(file);
+	return true;
+}
+
 static int open_temporary(struct outfile *file)
 {
 	int fd, err;
 
+	if (open_unnamed(file))
+		return 0;
 	if (asprintf(&file->temporary, "%s.XXXXXX", file->path) < 0) {
 		file->temporary = NULL;
 		return -ENOMEM;
@@ -108,6 +152,34 @@ int outfile_open(struct outfile *file, const char *path)
 	return err;
 }
 
+/* Only a rename puts one file in the place of another. */
+static int name_it(struct outfile *file)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fileno(file->stream));
+	for (int i = 0; i < 100; i++) {
+		unsigned int number =
+			((unsigned int)getpid() * 100U + (unsigned int)i) &
+			0xffffff;
+
+		/* No longer than mkostemp makes it. */
+		if (asprintf(&file->temporary, "%s.%06x", file->path, number) <
+		    0) {
+			file->temporary = NULL;
+			return -ENOMEM;
+		}
+		if (linkat(AT_FDCWD, link, AT_FDCWD, file->temporary,
+			   AT_SYMLINK_FOLLOW) == 0)
+			return 0;
+		free(file->temporary);
+		file->temporary = NULL;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
 int outfile_commit(struct outfile *file)
 {
 	int err = 0;
@@ -116,6 +188,8 @@ int outfile_commit(struct outfile *file)
 		err = -errno;
 	else if (ferror(file->stream))
 		err = -EIO;
+	if (!err && file->unnamed)
+		err = name_it(file);
 	if (fclose(file->stream) != 0 && !err)
 		err = -errno;
 	if (file->temporary) {

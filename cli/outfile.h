@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that appears whole or not at all: written under a temporary name in
- * the same folder, and renamed at the end. What is no regular file, such as
- * /dev/stdout or a pipe, is written directly. A symbolic link is followed.
+ * A file that appears whole or not at all: written without a name, or under
+ * a temporary one, in the same folder, and renamed at the end. What is no
+ * regular file, such as /dev/stdout or a pipe, is written directly. A symbolic
+ * link is followed.
  */
 #ifndef CPUCLOCK_OUTFILE_H
 #define CPUCLOCK_OUTFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct outfile {
 	FILE *stream;
 	char *path;	 /* of the file itself, behind links */
-	char *temporary; /* NULL if written directly */
+	char *temporary; /* NULL if written directly, or without a name */
+	bool unnamed;
 	char *buffer;
 };
 

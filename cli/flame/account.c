@@ -7,6 +7,7 @@
 
 #include "account.h"
 #include "cpuclock.h"
+#include "living.h"
 #include "slurp.h"
 
 #define PERIOD_NS  INT64_C(100000000)
@@ -57,7 +58,8 @@ static void add(struct account *account, enum cpuclock_target target, pid_t id)
 {
 	struct account_clock *clock = &account->clocks[account->n];
 
-	*clock = (struct account_clock){.id = id};
+	*clock = (struct account_clock){
+		.id = id, .of_process = target == CPUCLOCK_PROCESS};
 	if (cpuclock_open(target, id, CPUCLOCK_TOTAL, NULL, &clock->clock) != 0)
 		return;
 	clock->first_ns = clock->last_ns = cpuclock_read(clock->clock);
@@ -81,23 +83,6 @@ void account_start(struct account *account, const struct session *session)
 		add(account, CPUCLOCK_FOREIGN, options->tids[i]);
 }
 
-/* One that its parent has not waited for still has a clock. */
-static bool is_zombie(pid_t id)
-{
-	char path[64];
-	size_t length;
-	char *text, *close;
-	bool zombie = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)id);
-	text = slurp(path, 4096, &length);
-	close = text ? strrchr(text, ')') : NULL;
-	if (close && close[1] == ' ')
-		zombie = close[2] == 'Z' || close[2] == 'X';
-	free(text);
-	return zombie;
-}
-
 static bool read_clock(struct account_clock *clock)
 {
 	int64_t ns;
@@ -107,7 +92,8 @@ static bool read_clock(struct account_clock *clock)
 	ns = cpuclock_read(clock->clock);
 	if (ns >= clock->last_ns)
 		clock->last_ns = ns;
-	if (ns >= 0 && !is_zombie(clock->id))
+	/* One that its parent has not waited for still has a clock. */
+	if (ns >= 0 && is_living(clock->id, clock->of_process))
 		return true;
 	cpuclock_close(clock->clock);
 	clock->clock = NULL;

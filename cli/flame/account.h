@@ -11,6 +11,7 @@
 struct account_clock {
 	struct cpuclock *clock; /* NULL once it has ended */
 	pid_t id;
+	bool of_process;
 	int64_t first_ns;
 	int64_t last_ns;
 };

@@ -11,6 +11,7 @@
 #include "cfi.h"
 #include "debug_file.h"
 #include "inlines.h"
+#include "living.h"
 #include "object.h"
 #include "procmaps.h"
 
@@ -140,7 +141,8 @@ static bool try_mapped(struct object *object, const struct object_place *place)
 	char path[96];
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx",
-		 (int)place->pid, (unsigned long long)place->start,
+		 (int)living_thread(place->pid),
+		 (unsigned long long)place->start,
 		 (unsigned long long)place->end);
 	return try_file(object, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
@@ -151,7 +153,8 @@ static bool try_program(struct object *object, const struct object_place *place)
 	char path[64], target[4096];
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)place->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe",
+		 (int)living_thread(place->pid));
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length < 0)
 		return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "living.h"
 #include "processes.h"
 #include "procmaps.h"
 #include "slurp.h"
@@ -220,7 +221,8 @@ void processes_read_maps(struct processes *processes, struct process *process)
 	size_t length;
 	char *maps;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)process->pid);
+	snprintf(name, sizeof(name), "/proc/%d/maps",
+		 (int)living_thread(process->pid));
 	maps = slurp(name, MAX_MAPS, &length);
 	if (!maps)
 		return;
@@ -270,7 +272,7 @@ void processes_look(struct processes *processes, struct process *process)
 	if (process->has_looked)
 		return;
 	process->has_looked = true;
-	root = root_of(&processes->roots, process->pid);
+	root = root_of(&processes->roots, living_thread(process->pid));
 	if (root)
 		process->root = root;
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)process->pid);

@@ -220,8 +220,11 @@ static void process_mmap(struct records *records,
 	if ((int)pid <= 0 || !session_wants_process(records->session, (int)pid))
 		return;
 	process = processes_get(processes, (pid_t)pid);
-	if (process)
-		processes_map(processes, process, &mapping, path, &build_id);
+	if (!process)
+		return;
+	/* By its own root, which can have changed before it began this. */
+	processes_look(processes, process);
+	processes_map(processes, process, &mapping, path, &build_id);
 }
 
 static void process_comm(struct records *records,

@@ -457,3 +457,16 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 	grep -q 'was not read: it is a symbolic link' "$out" ||
 		explain "it does not say so"
 }
+
+@test "a process of which the main thread has ended is sampled and named" {
+	local pid
+	needs_perf
+	needs_root
+	$CC -O1 "$sources/leaderless.c" -o leaderless -lpthread
+	./leaderless 3>&- &
+	pid=$!
+	sleep 0.3
+	flame -p "$pid" -d 1
+	kill -KILL "$pid"
+	mostly 'busy_without_leader'
+}

@@ -163,6 +163,30 @@ static void abandoned_file_leaves_the_old_one(void **state)
 	assert_int_equal(count_entries(".", false), 1);
 }
 
+/* Where the file system has files without a name. */
+static void nothing_is_left_of_a_writer_that_is_killed(void **state)
+{
+	int probe = open(".", O_TMPFILE | O_WRONLY, 0600);
+	struct outfile file;
+	pid_t pid;
+
+	(void)state;
+	if (probe < 0)
+		skip_because("no file without a name can be made here");
+	close(probe);
+	make_file("out", "old");
+	pid = fork();
+	if (pid == 0) {
+		if (outfile_open(&file, "out") == 0 &&
+		    fputs("new", file.stream) >= 0)
+			fflush(file.stream);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_file("out", "old");
+	assert_int_equal(count_entries(".", false), 1);
+}
+
 static void folder_that_is_not_there_is_found_at_once(void **state)
 {
 	struct outfile file;
@@ -465,6 +489,7 @@ int main(void)
 		TEST(file_is_not_there_before_it_is_whole),
 		TEST(old_file_stands_until_the_new_one_is_whole),
 		TEST(abandoned_file_leaves_the_old_one),
+		TEST(nothing_is_left_of_a_writer_that_is_killed),
 		TEST(folder_that_is_not_there_is_found_at_once),
 		TEST(folder_that_cannot_be_written_is_found_at_once),
 		TEST(folder_is_no_file),
