@@ -538,7 +538,9 @@ cpuclock_snapshot_thread(const struct cpuclock_snapshot *snapshot, size_t index,
  * cpuclock_snapshot_ended - the @index-th thread of those that are known to
  * have ended since the snapshot before; NULL after the last one.
  *
- * With CPUCLOCK_SNAPSHOT_EXITS and BPF as it was at its end; else only what
+ * With CPUCLOCK_SNAPSHOT_EXITS and BPF as it was at its end, but for the work
+ * of its last moments: since Linux 6.16 the kernel tells of it before it frees
+ * the memory of a process, which can take long. Else only what
  * was in the snapshot before, and as it was there. That which is not known of
  * is in the ended_times of its process all the same. The rest, safety
  * and cost as for cpuclock_snapshot_thread.

@@ -28,8 +28,8 @@
 
 enum {
 	MIN_RECORDS = 4096,
-	RING_SIZE = 16384, /* a power of two */
-	GENERATIONS = 64,
+	RING_SIZE = 16384,   /* a power of two */
+	GENERATIONS = 65536, /* the root of all comes much earlier */
 };
 
 /* What the kernel cannot have left out: it looks at least that often. */
@@ -72,9 +72,11 @@ static const char *why_not(long err, bool walks)
 		return "no file descriptor is left";
 	default:
 		return walks ? "the kernel does not take the programs: it is "
-			       "older than Linux 6.7, or has no BTF"
+			       "older than Linux 6.7, has no BTF, or is locked "
+			       "down"
 			     : "the kernel does not take the programs: it is "
-			       "older than Linux 5.17, or has no BTF";
+			       "older than Linux 5.17, has no BTF, or is "
+			       "locked down";
 	}
 }
 
@@ -218,7 +220,8 @@ static int open_bpf(struct cpuclock_snapshot *snapshot, const char **ret_why)
 		return err;
 	}
 	snapshot->info.split_step_ns = 1;
-	snapshot->info.knows_exits = state->exits != NULL;
+	/* Not of all, where it may not tell of all. */
+	snapshot->info.knows_exits = state->exits && !state->restricted;
 	return 0;
 }
 
@@ -280,12 +283,35 @@ static int by_process(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
+/*
+ * The process of some tasks: what ended before any of them was read, for what
+ * ended later may be among them.
+ */
+static struct snapshot_task process_of(const struct snapshot_task *tasks,
+				       size_t count)
+{
+	const struct snapshot_task *first = tasks, *main_thread = tasks;
+	struct snapshot_task process;
+
+	for (size_t i = 0; i < count; i++) {
+		if (tasks[i].tid == tasks[i].tgid)
+			main_thread = &tasks[i];
+		if (tasks[i].ended_exec_ns < first->ended_exec_ns)
+			first = &tasks[i];
+	}
+	process = *main_thread;
+	process.ended_exec_ns = first->ended_exec_ns;
+	process.ended_utime = first->ended_utime;
+	process.ended_stime = first->ended_stime;
+	return process;
+}
+
 /* Threads of one process, which stand together. */
 static int add_group(struct cpuclock_snapshot *snapshot,
 		     const struct snapshot_task *tasks, size_t count)
 {
 	const struct bpf_state *state = snapshot->state;
-	const struct snapshot_task *main_thread = tasks;
+	struct snapshot_task of_process = process_of(tasks, count);
 	struct cpuclock_process process;
 	int err = 0;
 
@@ -294,8 +320,6 @@ static int add_group(struct cpuclock_snapshot *snapshot,
 	for (size_t i = 0; i < count && !err; i++) {
 		struct cpuclock_thread thread;
 
-		if (tasks[i].tid == tasks[i].tgid)
-			main_thread = &tasks[i];
 		cpuclock__task_thread(&tasks[i], MAX_EXTRA_NS, &thread);
 		if (tasks[i].flags & SNAPSHOT_ON_CPU)
 			thread.stale_ns = tasks[i].flags & SNAPSHOT_EXTRA
@@ -305,7 +329,7 @@ static int add_group(struct cpuclock_snapshot *snapshot,
 	}
 	if (err)
 		return err;
-	cpuclock__task_process(main_thread, &process);
+	cpuclock__task_process(&of_process, &process);
 	return cpuclock__snapshot_add_process(snapshot, &process);
 }
 
@@ -345,6 +369,28 @@ static int append(struct bpf_state *state, size_t *count, size_t more)
 	return 0;
 }
 
+/* Takes those of each remainder; *ret_count is how many, or 0 if there was no
+ * room for those of one. */
+static int scan_passes(struct bpf_state *state, uint32_t passes,
+		       size_t *ret_count)
+{
+	*ret_count = 0;
+	for (uint32_t pass = 0; pass < passes; pass++) {
+		int err = scan(state, pass, passes);
+		uint64_t found = state->programs->bss->found;
+
+		if (!err && found > state->n_records) {
+			*ret_count = 0;
+			return 0;
+		}
+		if (!err)
+			err = append(state, ret_count, found);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /*
  * There are more threads than records, and to make more the privilege may be
  * gone: so each pass takes those whose TID has its remainder.
@@ -354,19 +400,14 @@ static int scan_in_passes(struct cpuclock_snapshot *snapshot, uint64_t found)
 	struct bpf_state *state = snapshot->state;
 	uint32_t passes = (uint32_t)(2 * found / state->n_records + 1);
 	size_t count = 0;
+	int err = 0;
 
-	for (uint32_t pass = 0; pass < passes; pass++) {
-		int err = scan(state, pass, passes);
-
-		found = state->programs->bss->found;
-		if (!err && found <= state->n_records)
-			err = append(state, &count, found);
-		else if (!err)
-			err = -ENOMEM;
-		if (err)
-			return err;
+	/* With more passes than TIDs, one is one thread. */
+	while (!err && !count && passes <= 2 * CPUCLOCK__PID_MAX) {
+		err = scan_passes(state, passes, &count);
+		passes = 2 * passes + 1;
 	}
-	return add_all(snapshot, state->copy, count, false);
+	return err ? err : add_all(snapshot, state->copy, count, false);
 }
 
 static bool take_exit(struct snapshot_exit *slot, uint64_t number,
@@ -381,6 +422,16 @@ static bool take_exit(struct snapshot_exit *slot, uint64_t number,
 	*ret_lost = begun > number;
 	/* Else another CPU writes it at the moment: it is read next time. */
 	return done == number && begun == number;
+}
+
+/* Of a process that is gone, /proc tells no more whether it was hidden. */
+static bool may_show(const struct cpuclock_snapshot *snapshot,
+		     const struct snapshot_task *task)
+{
+	return cpuclock__list_find(
+		       &cpuclock__snapshot_last(snapshot)->processes,
+		       (pid_t)task->tgid, (int64_t)task->process_start_ns) ||
+	       cpuclock__hidepid_shows((pid_t)task->tgid);
 }
 
 static int add_exits(struct cpuclock_snapshot *snapshot)
@@ -403,8 +454,7 @@ static int add_exits(struct cpuclock_snapshot *snapshot)
 
 		if (take_exit(&state->exits[index], state->exits_read + 1,
 			      &task, &lost)) {
-			if (state->restricted &&
-			    !cpuclock__hidepid_shows((pid_t)task.tgid))
+			if (state->restricted && !may_show(snapshot, &task))
 				continue;
 			/* The offset of clocks is that of the last scan. */
 			cpuclock__task_thread(&task, state->tick_ns, &thread);

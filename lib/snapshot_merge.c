@@ -123,8 +123,17 @@ int cpuclock__snapshot_add_ended(struct cpuclock_snapshot *snapshot,
 				 const struct cpuclock_thread *thread)
 {
 	int err = cpuclock__list_add(&snapshot->pending, thread);
+	struct cpuclock_thread *earlier, latest = *thread;
 
-	return err == -EEXIST ? 0 : err;
+	if (err != -EEXIST)
+		return err;
+	/* Another end of the same one: execve(2) of another thread ended the
+	 * main thread, and took its place and its id. */
+	earlier = cpuclock__list_find(&snapshot->pending, thread->tid,
+				      thread->start_ns);
+	raise_thread(&latest, earlier);
+	*earlier = latest;
+	return 0;
 }
 
 struct cpuclock_times

@@ -157,6 +157,27 @@ static int ended_times(struct walk *walk, int64_t total_ns,
 	return 0;
 }
 
+/*
+ * A reader of a folder goes on by its place in the list of threads, and misses
+ * one for each that has ended before it: those that were there are asked, too.
+ */
+static int visit_missed(struct walk *walk)
+{
+	const struct cpuclock__list *before =
+		&cpuclock__snapshot_last(walk->snapshot)->threads;
+	const struct cpuclock__list *now =
+		&cpuclock__snapshot_next(walk->snapshot)->threads;
+	const struct cpuclock_thread *thread = before->records;
+	int err = 0;
+
+	for (size_t n = before->count; n && !err; n--, thread++) {
+		if (thread->pid == walk->pid &&
+		    !cpuclock__list_find(now, thread->tid, thread->start_ns))
+			err = visit_thread(walk, thread->tid);
+	}
+	return err;
+}
+
 static int add_process(struct walk *walk, int64_t total_ns,
 		       const struct cpuclock__procfs_task *main)
 {
@@ -192,6 +213,8 @@ static int take_process(struct walk *walk, pid_t pid)
 		snprintf(path, sizeof(path), "/proc/%d/task", pid);
 		err = cpuclock__procfs_unless_shortage(
 			visit_ids(walk, path, visit_thread));
+		if (!err)
+			err = visit_missed(walk);
 	}
 	return err ? err : add_process(walk, total_ns, &main);
 }

@@ -49,6 +49,13 @@ struct cpuclock_times cpuclock__scale(int64_t total_ns, uint64_t utime,
 	return times;
 }
 
+/* Behind the end of a name is what the record held before. The new one holds
+ * zeros. */
+static void copy_name(char *name, const char *comm)
+{
+	memcpy(name, comm, strnlen(comm, CPUCLOCK_NAME_SIZE - 1));
+}
+
 void cpuclock__task_thread(const struct snapshot_task *task,
 			   int64_t max_extra_ns,
 			   struct cpuclock_thread *ret_thread)
@@ -76,7 +83,7 @@ void cpuclock__task_thread(const struct snapshot_task *task,
 		.cpu = (int)task->cpu,
 		.state = state_letter(task->state),
 	};
-	memcpy(ret_thread->name, task->comm, sizeof(ret_thread->name));
+	copy_name(ret_thread->name, task->comm);
 }
 
 void cpuclock__task_process(const struct snapshot_task *task,
@@ -91,5 +98,5 @@ void cpuclock__task_process(const struct snapshot_task *task,
 					       task->ended_stime, 0, 0),
 		.state = state_letter(task->state),
 	};
-	memcpy(ret_process->name, task->comm, sizeof(ret_process->name));
+	copy_name(ret_process->name, task->comm);
 }

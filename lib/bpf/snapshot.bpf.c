@@ -201,8 +201,9 @@ static __always_inline void find_namespace(struct task_struct *reader)
 		(void *)pid + bpf_core_field_offset(struct pid, numbers) +
 			level * bpf_core_type_size(struct upid) +
 			bpf_core_field_offset(struct upid, ns));
-	ns_inum = BPF_CORE_READ(ns, ns.inum);
-	ns_level = level;
+	/* In this order: on_exit takes no level for one that is not set yet. */
+	FRESH(ns_level) = level;
+	FRESH(ns_inum) = BPF_CORE_READ(ns, ns.inum);
 }
 
 /*
@@ -269,7 +270,8 @@ static long look(__u32 generation, struct search *search)
 		return 1;
 	}
 	search->process = BPF_CORE_READ(process, real_parent, group_leader);
-	return !search->process;
+	/* The first of all is its own parent. */
+	return !search->process || search->process == process;
 }
 
 /* Is the process, or an ancestor of it, one of those asked for? */
@@ -475,9 +477,10 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	slot = bpf_map_lookup_elem(&exits, &index);
 	if (!slot)
 		return 0;
-	FRESH(slot->begun) = number + 1;
+	/* In this order also for other CPUs: a full barrier on either side. */
+	__sync_lock_test_and_set(&slot->begun, number + 1);
 	read_task(&slot->task, task);
-	FRESH(slot->done) = number + 1;
+	__sync_lock_test_and_set(&slot->done, number + 1);
 	return 0;
 }
 
