@@ -44,6 +44,9 @@ static void note_limits(struct session *session,
 {
 	struct profile *profile = session->profile;
 
+	/* Where it is read first. */
+	if (events->attr.exclude_kernel)
+		profile->about.engine = "perf task-clock, user only";
 	if (events->attr.exclude_kernel && !session->options->user_only)
 		profile_note(profile,
 			     "user only: the kernel's part is not sampled, as "
