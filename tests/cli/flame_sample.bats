@@ -273,6 +273,30 @@ teardown() {
 	mostly '^shares;' 95
 }
 
+@test "signals reach the command, and those that end it end the sampling" {
+	local flame trap='trap "echo usr1; exit 4" USR1; trap "echo term; exit 5" TERM
+		echo ready; while :; do :; done'
+	for signal in USR1 TERM; do
+		rm -f "$BATS_TEST_TMPDIR/said"
+		"$CPUCLOCK" flame -o "$folded" -- sh -c "$trap" \
+			>"$BATS_TEST_TMPDIR/said" 3>&- &
+		flame=$!
+		until [ -s "$BATS_TEST_TMPDIR/said" ]; do sleep 0.05; done
+		kill -"$signal" "$flame"
+		wait "$flame"
+		[ "$(tail -n 1 "$BATS_TEST_TMPDIR/said")" = "${signal,,}" ]
+	done
+}
+
+@test "when the time is over a command is asked to end, and it is said" {
+	prints 'note: the command was ended when the time was over' \
+		"$CPUCLOCK" flame --duration=0.2 -- sleep 60
+	prints 'note: the command was ended by signal 11' \
+		"$CPUCLOCK" flame -- sh -c 'kill -SEGV $$'
+	prints 'note: the command exited with status 4' \
+		"$CPUCLOCK" flame -- sh -c 'exit 4'
+}
+
 @test "who is not there, or is a thread, is said so" {
 	fails 1 'there is no process 4194304' "$CPUCLOCK" flame -p 4194304 -o "$folded"
 	fails 1 'there is no thread 4194304' "$CPUCLOCK" flame -t 4194304 -o "$folded"
