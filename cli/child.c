@@ -10,6 +10,7 @@
 
 #include "child.h"
 #include "cmd.h"
+#include "monotonic.h"
 
 void child_watch_signals(struct child *child)
 {
@@ -48,7 +49,6 @@ int child_start(struct child *child, char **command)
 {
 	int go[2], failure[2], err;
 
-	child_watch_signals(child);
 	/* To wait for the children's children as well. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (pipe2(go, O_CLOEXEC) != 0)
@@ -145,9 +145,29 @@ bool child_reap(struct child *child)
 		if (ended != child->pid)
 			continue;
 		child->status = shell_status(status);
+		child->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 		child->pid = 0;
 	}
 	return ended == 0;
+}
+
+void child_end(struct child *child, int signal, int64_t patience_ns)
+{
+	int64_t end_ns = monotonic_now() + patience_ns;
+
+	child_reap(child);
+	if (child->pid > 0 && signal)
+		kill(child->pid, signal);
+	while (child->pid > 0) {
+		int64_t rest_ns = end_ns - monotonic_now();
+		struct timespec rest = {rest_ns / 1000000000,
+					rest_ns % 1000000000};
+
+		if (rest_ns <= 0 ||
+		    sigtimedwait(&child->watched, NULL, &rest) != SIGCHLD)
+			return;
+		child_reap(child);
+	}
 }
 
 bool child_pass_on(const struct child *child, int signal, int code)

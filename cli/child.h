@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/resource.h>
 
 struct cmd;
@@ -15,20 +16,23 @@ struct cmd;
 struct child {
 	pid_t pid;	     /* 0 once it has been waited for */
 	int status;	     /* what a shell would call its exit status */
+	int signal;	     /* that ended it, or 0 */
 	struct rusage usage; /* of all that was waited for; times, switches */
-	sigset_t watched;    /* blocked from child_start on */
+	sigset_t watched;    /* blocked by child_watch_signals */
 	sigset_t old_mask;
 	int go;	     /* a byte lets the child go, and to close it ends it */
 	int failure; /* tells the errno of execvp */
 };
 
-/* SIGCHLD and what is passed on, blocked from now on, into child->watched. */
+/* SIGCHLD and what is passed on, blocked from now on, into child->watched. The
+ * command gets the mask that was there before. */
 void child_watch_signals(struct child *child);
 
 /*
- * Forks a process that will be the command, as it is when this is called:
- * privileges, limits, signals. It is held until child_release. What loses its
- * parent becomes a child of the caller. 0, or -errno.
+ * After child_watch_signals. Forks a process that will be the command, as it is
+ * when this is called: privileges, limits, signals. It is held until
+ * child_release. What loses its parent becomes a child of the caller. 0, or
+ * -errno.
  */
 int child_start(struct child *child, char **command);
 
@@ -47,6 +51,10 @@ int child_cannot_execute(const struct cmd *cmd, const char *command, int err);
 /* Waits for children that have ended, without blocking. False if none is
  * left. */
 bool child_reap(struct child *child);
+
+/* Asks the command to end, unless the signal is 0, and waits so long; any other
+ * signal ends the wait. It may be running still. */
+void child_end(struct child *child, int signal, int64_t patience_ns);
 
 /*
  * A signal of child->watched came: passes it on, unless the terminal has sent

@@ -25,7 +25,7 @@ void describe_perf(const struct perf_state *perf, char *text, size_t size)
 {
 	char paranoid[48] = "";
 
-	if (perf->has_paranoid)
+	if (perf->paranoid != PARANOID_UNKNOWN)
 		snprintf(paranoid, sizeof(paranoid),
 			 ", kernel.perf_event_paranoid is %d", perf->paranoid);
 	switch (perf->error) {

@@ -4,6 +4,7 @@
 
 #include "flame/cfi.h"
 #include "flame/demangle.h"
+#include "flame/write.h"
 #include "info.h"
 #include "json.h"
 #include "words.h"
@@ -107,6 +108,7 @@ void info_print_json(const struct info *info)
 	json_string(&json, "rseq", info->rseq.text);
 	json_bool(&json, "flame_unwind_tables", cfi_is_supported());
 	json_string(&json, "flame_demangles", demangle_engine());
+	json_bool(&json, "flame_pprof", gzip_missing == NULL);
 	json_sources(&json);
 	json_snapshot_sources(&json);
 	json_begin_object(&json, "in_use");

@@ -6,6 +6,7 @@
 #include "bench/tracepoint.h"
 #include "flame/cfi.h"
 #include "flame/demangle.h"
+#include "flame/write.h"
 #include "info.h"
 #include "table.h"
 #include "words.h"
@@ -63,10 +64,11 @@ static void print_machine(const struct info *info)
 			    : "no counter of constant rate that may be read");
 	printf("  perf events  %s\n", perf);
 	printf("  rseq         %s\n", info->rseq.text);
-	printf("  flame        stacks by %s; names of %s\n",
+	printf("  flame        stacks by %s; names of %s%s\n",
 	       cfi_is_supported() ? "unwind tables and frame pointers"
 				  : "frame pointers only, built without libdw",
-	       demangle_engine());
+	       demangle_engine(),
+	       gzip_missing ? "; no .pb.gz, built without zlib" : "");
 }
 
 static void list_bits(char *text, size_t size, unsigned int bits,

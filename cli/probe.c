@@ -57,6 +57,16 @@ void probe_accounting(struct accounting *ret_accounting)
 	*ret_accounting = accounting;
 }
 
+int probe_paranoid(void)
+{
+	char line[32];
+
+	if (!read_line("/proc/sys/kernel/perf_event_paranoid", line,
+		       sizeof(line)))
+		return PARANOID_UNKNOWN;
+	return (int)strtol(line, NULL, 10);
+}
+
 void probe_perf(struct perf_state *ret_perf)
 {
 	struct perf_event_attr attr = {
@@ -68,15 +78,9 @@ void probe_perf(struct perf_state *ret_perf)
 	};
 	struct perf_event_mmap_page *page;
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	char line[32];
 	int fd;
 
-	*ret_perf = (struct perf_state){0};
-	if (read_line("/proc/sys/kernel/perf_event_paranoid", line,
-		      sizeof(line))) {
-		ret_perf->has_paranoid = true;
-		ret_perf->paranoid = (int)strtol(line, NULL, 10);
-	}
+	*ret_perf = (struct perf_state){.paranoid = probe_paranoid()};
 	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1,
 			  PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0) {

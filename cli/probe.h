@@ -16,13 +16,17 @@ struct accounting {
 /* Uses CPU until the clock moves twice: some ticks, at most 0.3 s. */
 void probe_accounting(struct accounting *ret_accounting);
 
+#define PARANOID_UNKNOWN 99
+
 /* May this thread have a perf event of its own? */
 struct perf_state {
-	bool has_paranoid;
-	int paranoid;	    /* kernel.perf_event_paranoid */
+	int paranoid;	    /* as probe_paranoid gives it */
 	int error;	    /* 0, or -errno of perf_event_open(2) */
 	bool cap_user_time; /* the event's page can be read without a call */
 };
+
+/* kernel.perf_event_paranoid, or PARANOID_UNKNOWN. */
+int probe_paranoid(void);
 
 void probe_perf(struct perf_state *ret_perf);
 

@@ -3,58 +3,38 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../file_limit.h"
+#include "../monotonic.h"
 #include "control.h"
-#include "file_limit.h"
 
-#define PERIOD_MS  100
-#define PERIOD_NS  INT64_C(100000000)
-#define SAY_NS	   INT64_C(500000000)
-#define NS_PER_SEC INT64_C(1000000000)
-
-int64_t control_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NS_PER_SEC + now.tv_nsec;
-}
+#define PERIOD_MS   100
+#define PERIOD_NS   INT64_C(100000000)
+#define SAY_NS	    INT64_C(500000000)
+#define PATIENCE_NS INT64_C(2000000000)
 
 int control_open(struct control *control, struct session *session)
 {
-	static const int signals[] = {SIGCHLD, SIGHUP, SIGINT, SIGTERM};
-	sigset_t watched;
-
 	*control = (struct control){.session = session, .signals = -1};
-	sigemptyset(&watched);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaddset(&watched, signals[i]);
-	/* Ignored, it would take the exit status with it. */
-	signal(SIGCHLD, SIG_DFL);
-	sigprocmask(SIG_BLOCK, &watched, &control->old_mask);
+	child_watch_signals(&control->child);
 	control->has_terminal = isatty(STDERR_FILENO);
-	control->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+	control->signals = signalfd(-1, &control->child.watched,
+				    SFD_CLOEXEC | SFD_NONBLOCK);
 	return control->signals < 0 ? -errno : 0;
 }
 
 void control_close(struct control *control)
 {
 	struct timespec none = {0, 0};
-	sigset_t watched;
 
 	account_close(&control->account);
 	if (control->signals >= 0)
 		close(control->signals);
 	/* One that came meanwhile has done what it was for. */
-	sigemptyset(&watched);
-	sigaddset(&watched, SIGINT);
-	sigaddset(&watched, SIGCHLD);
-	while (sigtimedwait(&watched, NULL, &none) > 0)
+	while (sigtimedwait(&control->child.watched, NULL, &none) > 0)
 		;
-	sigprocmask(SIG_SETMASK, &control->old_mask, NULL);
+	sigprocmask(SIG_SETMASK, &control->child.old_mask, NULL);
 }
 
 void control_start(struct control *control)
@@ -62,21 +42,25 @@ void control_start(struct control *control)
 	/* Objects stay open; the command has been started with its own. */
 	file_limit_raise();
 	account_start(&control->account, control->session);
-	control->start_ns = control->said_ns = control_now();
+	control->start_ns = control->said_ns = monotonic_now();
 }
 
+/* Those for users are the command's affair, where there is one. */
 static void read_signals(struct control *control)
 {
 	struct signalfd_siginfo info;
 
 	while (read(control->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD)
-			continue;
-		control->caught = (int)info.ssi_signo;
-		control->was_sent = info.ssi_code <= 0;
+		int signal = (int)info.ssi_signo;
+		bool passed =
+			child_pass_on(&control->child, signal, info.ssi_code);
+
+		if (signal != SIGCHLD &&
+		    (!passed || (signal != SIGUSR1 && signal != SIGUSR2)))
+			control->caught = signal;
 	}
-	if (control->command.pid > 0)
-		command_reap(&control->command);
+	if (control->child.pid > 0)
+		child_reap(&control->child);
 }
 
 static void say_progress(struct control *control, int64_t now)
@@ -103,7 +87,7 @@ static bool has_ended(struct control *control, int64_t now)
 	    now - control->start_ns >= options->duration_ns)
 		return true;
 	if (options->command)
-		return control->command.pid == 0;
+		return control->child.pid == 0;
 	return !account_update(&control->account, now);
 }
 
@@ -119,7 +103,7 @@ static int timeout_of(const struct control *control, int64_t now)
 
 bool control_wait(struct control *control, struct pollfd *fds, size_t n)
 {
-	int64_t now = control_now();
+	int64_t now = monotonic_now();
 
 	/* The last is this one's. */
 	fds[n] = (struct pollfd){control->signals, POLLIN, 0};
@@ -130,7 +114,7 @@ bool control_wait(struct control *control, struct pollfd *fds, size_t n)
 			fds[i].fd = -1;
 	}
 	read_signals(control);
-	now = control_now();
+	now = monotonic_now();
 	say_progress(control, now);
 	return !has_ended(control, now);
 }
@@ -138,20 +122,20 @@ bool control_wait(struct control *control, struct pollfd *fds, size_t n)
 static void tell_status(const struct control *control)
 {
 	struct profile *profile = control->session->profile;
-	int status = control->command.status;
+	const struct child *child = &control->child;
 
-	if (control->command.pid > 0)
+	if (control->child.pid > 0)
 		profile_note(profile, "the command was still running at the "
 				      "end");
 	else if (control->time_is_over)
 		profile_note(profile, "the command was ended when the time was "
 				      "over");
-	else if (WIFSIGNALED(status) && !control->caught)
+	else if (child->signal && !control->caught)
 		profile_note(profile, "the command was ended by signal %d",
-			     WTERMSIG(status));
-	else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+			     child->signal);
+	else if (!child->signal && child->status != 0)
 		profile_note(profile, "the command exited with status %d",
-			     WEXITSTATUS(status));
+			     child->status);
 }
 
 void control_finish(struct control *control)
@@ -159,17 +143,14 @@ void control_finish(struct control *control)
 	const struct flame_options *options = control->session->options;
 	struct profile_about *about = &control->session->profile->about;
 
-	about->wall_ns = control_now() - control->start_ns;
+	about->wall_ns = monotonic_now() - control->start_ns;
 	if (control->has_terminal)
 		fprintf(stderr, "\r\033[K");
-	if (options->command && control->command.pid > 0) {
-		/* What a terminal sends, the command has got too. */
-		int number = !control->caught	 ? SIGTERM
-			     : control->was_sent ? control->caught
-						 : 0;
-
+	if (options->command && control->child.pid > 0) {
+		/* What ended this has been passed on. */
 		control->time_is_over = !control->caught;
-		command_end(&control->command, number);
+		child_end(&control->child, control->caught ? 0 : SIGTERM,
+			  PATIENCE_NS);
 	}
 	about->cpu_ns = account_finish(&control->account, control->session);
 	if (options->command)

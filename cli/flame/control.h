@@ -6,25 +6,21 @@
 #include <poll.h>
 #include <signal.h>
 
+#include "../child.h"
 #include "account.h"
-#include "command.h"
 #include "session.h"
 
 struct control {
 	struct session *session;
-	struct command command;
+	struct child child;
 	struct account account;
-	sigset_t old_mask;
-	int signals;   /* a descriptor */
-	int caught;    /* the signal that ended it; 0: none */
-	bool was_sent; /* by a process, and so not to the command */
+	int signals; /* a descriptor */
+	int caught;  /* the signal that ended it; 0: none */
 	bool time_is_over;
 	int64_t start_ns;
 	int64_t said_ns;
 	bool has_terminal;
 };
-
-int64_t control_now(void);
 
 /* Watches for signals from here on; 0 or -errno. */
 int control_open(struct control *control, struct session *session);

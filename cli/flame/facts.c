@@ -10,6 +10,9 @@
 #include "../words.h"
 #include "text.h"
 
+/* Fits the line of a picture as it is drawn there. */
+#define MAX_TITLE 100
+
 const char *unit_of(const struct profile *profile)
 {
 	return profile->about.unit ? profile->about.unit : "samples";
@@ -67,7 +70,7 @@ static void add(struct facts *facts, const char *name, const char *format, ...)
 static void add_title(const struct profile *profile, struct facts *facts)
 {
 	const char *title = profile->about.title;
-	char *clean = text_clean(title ? title : "", 60);
+	char *clean = text_clean(title ? title : "", MAX_TITLE);
 
 	snprintf(facts->title, sizeof(facts->title), "%s",
 		 clean && *clean ? clean : "CPU time");

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../monotonic.h"
 #include "jit.h"
 #include "perf_map.h"
 #include "slurp.h"
@@ -39,14 +39,12 @@ static int open_map(const struct process *process, char *path, size_t size)
 
 void jit_hold(struct process *process)
 {
-	struct timespec now;
 	int64_t now_ns;
 	char path[64];
 
 	if (process->map_fd >= 0)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+	now_ns = monotonic_now();
 	if (process->map_tried_ns && now_ns - process->map_tried_ns < TRY_NS)
 		return;
 	process->map_tried_ns = now_ns;

@@ -4,47 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../arguments.h"
 #include "../cmd.h"
 
-enum { MAX_ID = 4194304, MAX_RATE = 100000, MAX_SECONDS = 1000000 };
-
-/* Adds the ids of a list such as "12,13"; of -p given twice, those of both. */
-static int parse_ids(const char *option, char *list, pid_t **ids, size_t *n_ids)
-{
-	char *rest = list, *word;
-
-	while ((word = strsep(&rest, ","))) {
-		pid_t *larger = reallocarray(*ids, *n_ids + 1, sizeof(**ids));
-		int64_t id;
-
-		if (!larger)
-			return cmd_fail(&cmd_flame, "out of memory");
-		*ids = larger;
-		if (!cmd_parse_number(word, 1, MAX_ID, &id))
-			return cmd_usage(
-				&cmd_flame,
-				"%s: '%s' is not a number from 1 to %d", option,
-				word, MAX_ID);
-		larger[(*n_ids)++] = (pid_t)id;
-	}
-	return CMD_OK;
-}
-
-/* Seconds with decimals, in ns. */
-static int parse_seconds(const char *text, int64_t *ret_ns)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (end == text || *end ||
-	    !(seconds >= 0.001 && seconds <= MAX_SECONDS))
-		return cmd_usage(&cmd_flame,
-				 "--time: '%s' is not a number of seconds from "
-				 "0.001 to %d",
-				 text, MAX_SECONDS);
-	*ret_ns = (int64_t)(seconds * 1e9);
-	return CMD_OK;
-}
+#define MAX_RATE 100000
 
 static int parse_rate(const char *text, int64_t *ret_hz)
 {
@@ -75,13 +38,16 @@ static int take(int option, struct flame_command *command)
 
 	switch (option) {
 	case 'p':
-		return parse_ids("--pid", optarg, &flame->pids, &flame->n_pids);
+		return parse_ids(&cmd_flame, "-p", "PID", optarg, &flame->pids,
+				 &flame->n_pids);
 	case 't':
-		return parse_ids("--tid", optarg, &flame->tids, &flame->n_tids);
+		return parse_ids(&cmd_flame, "-t", "TID", optarg, &flame->tids,
+				 &flame->n_tids);
 	case 'F':
 		return parse_rate(optarg, &flame->rate_hz);
 	case 'd':
-		return parse_seconds(optarg, &flame->duration_ns);
+		return parse_seconds(&cmd_flame, "-d", optarg,
+				     &flame->duration_ns);
 	case 'a':
 		flame->all = true;
 		break;
@@ -157,7 +123,7 @@ int flame_parse(int argc, char **argv, struct flame_command *command)
 		{"tid", required_argument, NULL, 't'},
 		{"all", no_argument, NULL, 'a'},
 		{"rate", required_argument, NULL, 'F'},
-		{"time", required_argument, NULL, 'd'},
+		{"duration", required_argument, NULL, 'd'},
 		{"output", required_argument, NULL, 'o'},
 		{"user", no_argument, NULL, 'U'},
 		{"kernel", no_argument, NULL, 'K'},

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../file_limit.h"
 #include "cfi.h"
-#include "file_limit.h"
 #include "perf_event.h"
 
 /* Of the stack is copied what holds most stacks whole; twice that costs twice

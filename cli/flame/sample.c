@@ -74,7 +74,7 @@ static char *title_of(const struct flame_options *options)
 		return NULL;
 	for (char **word = options->command; word && *word; word++)
 		fprintf(stream, "%s%s", word == options->command ? "" : " ",
-			*word);
+			word == options->command ? basename(*word) : *word);
 	for (size_t i = 0; i < options->n_pids; i++)
 		fprintf(stream, "%s %d", i ? "," : "process",
 			(int)options->pids[i]);

@@ -7,22 +7,13 @@
 
 #include "../child.h"
 #include "../cmd.h"
-#include "../machine.h"
+#include "../monotonic.h"
+#include "../probe.h"
 #include "../run/run.h"
 #include "cfi.h"
 #include "perf_event.h"
 #include "records.h"
 #include "sample_perf.h"
-
-static int paranoid(void)
-{
-	char line[32];
-
-	if (!read_line("/proc/sys/kernel/perf_event_paranoid", line,
-		       sizeof(line)))
-		return 99;
-	return (int)strtol(line, NULL, 10);
-}
 
 static int fail_open(int err)
 {
@@ -32,7 +23,7 @@ static int fail_open(int err)
 				"kernel.perf_event_paranoid is %d, or a "
 				"container forbids them; run it as root or "
 				"with CAP_PERFMON, or start the program by it",
-				strerror(-err), paranoid());
+				strerror(-err), probe_paranoid());
 	if (err == -ENOSYS || err == -ENOENT)
 		return cmd_fail(&cmd_flame,
 				"this kernel has no perf events; start the "
@@ -53,12 +44,15 @@ static void note_limits(struct session *session,
 {
 	struct profile *profile = session->profile;
 
+	/* Where it is read first. */
+	if (events->attr.exclude_kernel)
+		profile->about.engine = "perf task-clock, user only";
 	if (events->attr.exclude_kernel && !session->options->user_only)
 		profile_note(profile,
 			     "user only: the kernel's part is not sampled, as "
 			     "kernel.perf_event_paranoid is %d and this was "
 			     "not run as root or with CAP_PERFMON",
-			     paranoid());
+			     probe_paranoid());
 	if (events->ring_size < events->least_size)
 		profile_note(profile,
 			     "buffers shrunk from %zu to %zu KiB for each CPU: "
@@ -95,7 +89,7 @@ static int collect(struct session *session, struct control *control,
 		int64_t now;
 
 		goes_on = control_wait(control, fds, events->n_rings);
-		now = control_now();
+		now = monotonic_now();
 		drain(events, &records);
 		records_process(&records, (uint64_t)last);
 		last = now;
@@ -129,20 +123,24 @@ int sample_perf_command(struct session *session, struct control *control,
 		*ret_denied = true;
 		return CMD_FAILURE;
 	}
-	err = command_hold(&control->command, argv, &control->old_mask);
+	err = child_start(&control->child, argv);
 	if (err)
 		return cmd_fail(&cmd_flame, "cannot start a process: %s",
 				strerror(-err));
-	err = perf_events_of_command(&events, control->command.pid);
+	err = perf_events_of_command(&events, control->child.pid);
 	if (err) {
-		command_cancel(&control->command);
+		child_cancel(&control->child);
 		perf_events_close(&events);
 		return fail_open(err);
 	}
 	control_start(control);
-	err = command_release(&control->command);
-	status = err ? child_cannot_execute(&cmd_flame, *argv, -err)
-		     : collect(session, control, &events);
+	err = child_release(&control->child);
+	if (err) {
+		child_cancel(&control->child);
+		status = child_cannot_execute(&cmd_flame, *argv, -err);
+	} else {
+		status = collect(session, control, &events);
+	}
 	perf_events_close(&events);
 	return status;
 }

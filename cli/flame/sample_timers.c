@@ -14,6 +14,7 @@
 #include "../../preload/samples.h"
 #include "../child.h"
 #include "../cmd.h"
+#include "../monotonic.h"
 #include "../run/run.h"
 #include "procmaps.h"
 #include "sample_timers.h"
@@ -72,13 +73,13 @@ static void take_maps(struct reader *reader)
 		procmaps_path(map.path, path, sizeof(path));
 		processes_map(processes, process, &mapping, path, &unknown);
 	}
-	process->maps_read_ns = control_now();
+	process->maps_read_ns = monotonic_now();
 }
 
 static void refresh_maps(struct session *session, pid_t pid)
 {
 	struct process *process = processes_get(&session->processes, pid);
-	int64_t now = control_now();
+	int64_t now = monotonic_now();
 
 	if (!process || now - process->maps_read_ns < MAPS_NS)
 		return;
@@ -199,16 +200,18 @@ static int run(struct reader *reader, struct control *control)
 {
 	char **argv = reader->session->options->command;
 	struct pollfd fds[1];
-	int err = command_hold(&control->command, argv, &control->old_mask);
+	int err = child_start(&control->child, argv);
 	bool goes_on = true;
 
 	if (err)
 		return cmd_fail(&cmd_flame, "cannot start a process: %s",
 				strerror(-err));
 	control_start(control);
-	err = command_release(&control->command);
-	if (err)
+	err = child_release(&control->child);
+	if (err) {
+		child_cancel(&control->child);
 		return child_cannot_execute(&cmd_flame, *argv, -err);
+	}
 	while (goes_on) {
 		goes_on = control_wait(control, fds, 0);
 		drain(reader);

@@ -156,6 +156,11 @@ size_t unwind(const struct sample *sample, const struct process *process,
 		*ret_complete =
 			n == 0 || is_start(process, ret_addresses[n - 1] - 1);
 	}
+	/* What is no code at the end of a chain that was cut was no chain: a
+	 * register that held something else was followed. */
+	while (!*ret_complete && n > 1 &&
+	       !processes_find_mapping(process, ret_addresses[n - 1]))
+		n--;
 	back_to_calls(ret_addresses, n);
 	return n;
 }

@@ -6,8 +6,10 @@
 int run_and_wait(char **command, int *ret_status)
 {
 	struct child child = {0};
-	int err = child_start(&child, command);
+	int err;
 
+	child_watch_signals(&child);
+	err = child_start(&child, command);
 	if (!err)
 		err = child_release(&child);
 	if (err)

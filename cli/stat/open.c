@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../cmd.h"
+#include "../file_limit.h"
 #include "work.h"
 
 static int open_stream(struct work *work)
@@ -82,16 +83,15 @@ static int open_source(struct work *work)
 	struct cpuclock_snapshot_info info;
 	int err = 0;
 
+	child_watch_signals(&work->child);
 	if (options->command) {
 		work->watch.child = &work->child;
 		err = child_start(&work->child, options->command);
 		if (err)
 			return cmd_fail(&cmd_stat, "cannot start a process: %s",
 					strerror(-err));
-	} else {
-		child_watch_signals(&work->child);
 	}
-	stat_raise_file_limit();
+	file_limit_raise();
 	err = open_snapshot(work);
 	if (err)
 		return stat_fail(options->source, err);

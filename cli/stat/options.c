@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../arguments.h"
 #include "../cmd.h"
-#include "clockid.h"
 #include "stat.h"
-
-#define MAX_SECONDS 1e8
 
 static int find_word(const char *word, const char *const *words, int n)
 {
@@ -18,43 +16,13 @@ static int find_word(const char *word, const char *const *words, int n)
 	return -1;
 }
 
-/* Digits, with a point or without. */
-static bool parse_seconds(const char *text, int64_t *ret_ns)
+static int add_pids(struct stat_options *options)
 {
-	double seconds;
-	char *end;
+	int status = parse_ids(&cmd_stat, "-p", "PID", optarg, &options->pids,
+			       &options->n_pids);
 
-	if (!*text || text[strspn(text, "0123456789.")])
-		return false;
-	seconds = strtod(text, &end);
-	if (*end || end == text || seconds < 1e-3 || seconds > MAX_SECONDS)
-		return false;
-	*ret_ns = (int64_t)(seconds * 1e9);
-	return true;
-}
-
-static int add_pids(struct stat_options *options, char *list)
-{
-	char *word, *rest = NULL;
-
-	for (word = strtok_r(list, ",", &rest); word;
-	     word = strtok_r(NULL, ",", &rest)) {
-		int64_t pid;
-		pid_t *pids;
-
-		if (!cmd_parse_number(word, 1, CPUCLOCK__PID_MAX, &pid))
-			return cmd_usage(&cmd_stat,
-					 "'%s' is no PID (1 to 4194304)", word);
-		pids = reallocarray(options->pids, options->n_pids + 1,
-				    sizeof(*pids));
-		if (!pids)
-			return cmd_fail(&cmd_stat, "out of memory");
-		options->pids = pids;
-		pids[options->n_pids++] = (pid_t)pid;
-		options->n_given++;
-	}
-	return options->n_pids ? CMD_OK
-			       : cmd_usage(&cmd_stat, "-p needs a PID");
+	options->n_given = options->n_pids;
+	return status;
 }
 
 static int add_name(struct stat_options *options, const char *name)
@@ -95,16 +63,6 @@ static int parse_sort(struct stat_options *options)
 	return CMD_OK;
 }
 
-static int parse_time(const char *option, int64_t *ret_ns)
-{
-	if (!parse_seconds(optarg, ret_ns))
-		return cmd_usage(&cmd_stat,
-				 "%s: '%s' is no time in seconds (0.001 and "
-				 "more)",
-				 option, optarg);
-	return CMD_OK;
-}
-
 static int set_format(struct stat_options *options, enum output_format format)
 {
 	if (options->format != OUTPUT_TEXT && options->format != format)
@@ -118,7 +76,7 @@ static int parse_option(struct stat_options *options, int option)
 {
 	switch (option) {
 	case 'p':
-		return add_pids(options, optarg);
+		return add_pids(options);
 	case 'N':
 		return add_name(options, optarg);
 	case 'a':
@@ -128,9 +86,11 @@ static int parse_option(struct stat_options *options, int option)
 		options->wait = true;
 		return CMD_OK;
 	case 'd':
-		return parse_time("-d", &options->duration_ns);
+		return parse_seconds(&cmd_stat, "-d", optarg,
+				     &options->duration_ns);
 	case 'i':
-		return parse_time("-i", &options->interval_ns);
+		return parse_seconds(&cmd_stat, "-i", optarg,
+				     &options->interval_ns);
 	case 'c':
 		if (cmd_parse_number(optarg, 1, INT32_MAX, &options->count))
 			return CMD_OK;

@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <linux/capability.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "stat.h"
-
-void stat_raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 /* What is asked for and not there is no error: less is fine. */
 void stat_drop_privileges(bool has_child, bool reads_proc, bool writes_file)

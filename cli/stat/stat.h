@@ -74,9 +74,6 @@ int stat_fail(const char *source, int err);
 
 /* ---- Privileges */
 
-/* As many descriptors as the hard limit allows. */
-void stat_raise_file_limit(void);
-
 /*
  * Gives up all capabilities but those that are needed from here on: to signal
  * a child, to see what hidepid hides where source proc saw it, and to put a

@@ -6,15 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../monotonic.h"
 #include "watch.h"
-
-int64_t watch_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Where there is no descriptor for it (before Linux 5.3, or no more of them),
  * snapshots tell. */
@@ -87,7 +80,7 @@ static enum event read_signals(struct watch *watch)
 enum event watch_wait(struct watch *watch, int64_t deadline_ns)
 {
 	for (;;) {
-		int64_t rest_ns = deadline_ns - watch_now();
+		int64_t rest_ns = deadline_ns - monotonic_now();
 		struct timespec rest;
 		enum event event;
 		size_t live = watch->n_live;
@@ -105,7 +98,7 @@ enum event watch_wait(struct watch *watch, int64_t deadline_ns)
 			return event;
 		if (live > 0 && watch->n_live == 0 && !watch->misses_some)
 			return EVENT_ENDED;
-		if (watch_now() >= deadline_ns)
+		if (monotonic_now() >= deadline_ns)
 			return EVENT_TIME;
 	}
 }

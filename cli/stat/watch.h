@@ -33,6 +33,4 @@ enum event watch_wait(struct watch *watch, int64_t deadline_ns);
 
 void watch_close(struct watch *watch);
 
-int64_t watch_now(void);
-
 #endif

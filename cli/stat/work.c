@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../cmd.h"
+#include "../monotonic.h"
 #include "work.h"
 
 #define NEVER	 INT64_MAX
@@ -79,13 +80,13 @@ static void schedule_take(struct work *work)
 	work->step_ns *= 2;
 	if (work->step_ns > most_ns)
 		work->step_ns = most_ns;
-	work->next_take_ns = watch_now() + work->step_ns;
+	work->next_take_ns = monotonic_now() + work->step_ns;
 }
 
 static void schedule_report(struct work *work)
 {
 	int64_t interval_ns = work->options->interval_ns;
-	int64_t passed_ns = watch_now() - work->origin_ns;
+	int64_t passed_ns = monotonic_now() - work->origin_ns;
 
 	/* One that is over already is left out. */
 	work->next_report_ns =
@@ -167,7 +168,7 @@ static int look_at_zombies(struct work *work)
 	cpuclock_snapshot_info(work->snapshot, &info);
 	if (work->next_take_ns == NEVER ||
 	    (!child_has_ended(&work->child) &&
-	     watch_now() - info.time_ns < 20 * info.duration_ns))
+	     monotonic_now() - info.time_ns < 20 * info.duration_ns))
 		return 0;
 	return take_and_add(work);
 }
@@ -198,7 +199,7 @@ static int react(struct work *work, enum event event, bool *ret_over)
 		err = look_at_zombies(work);
 		if (err || child_reap(&work->child))
 			return err;
-		work->account.end_ns = watch_now();
+		work->account.end_ns = monotonic_now();
 		*ret_over = true;
 	} else if (work->next_take_ns != NEVER || !options->command) {
 		err = take_and_add(work);
@@ -212,7 +213,7 @@ static int react(struct work *work, enum event event, bool *ret_over)
 		return has_reported_all(options, work->n_reports)
 			       ? 0
 			       : print_report(work, true);
-	if (watch_now() >= work->next_report_ns)
+	if (monotonic_now() >= work->next_report_ns)
 		err = report_interval(work);
 	schedule_take(work);
 	return err;
@@ -262,7 +263,7 @@ static int take_first(struct work *work)
 
 	if (err || last_duration(work) < interval_of(work->options) / 50)
 		return err;
-	work->origin_ns = watch_now();
+	work->origin_ns = monotonic_now();
 	return take(work);
 }
 
@@ -271,7 +272,7 @@ static int begin(struct work *work)
 	const struct stat_options *options = work->options;
 	int err;
 
-	work->origin_ns = watch_now();
+	work->origin_ns = monotonic_now();
 	err = options->command ? take_and_add(work) : take_first(work);
 	if (err)
 		return stat_fail(NULL, err);
@@ -281,7 +282,7 @@ static int begin(struct work *work)
 		return err ? stat_fail(NULL, err)
 			   : stat_check_targets(options, work->snapshot);
 	}
-	work->origin_ns = watch_now();
+	work->origin_ns = monotonic_now();
 	work->account.begin_ns = work->origin_ns;
 	err = child_release(&work->child);
 	if (err)

@@ -116,10 +116,10 @@ PYTHON
 	fails 2 'what\?' "$CPUCLOCK" flame
 	fails 2 'only one of' "$CPUCLOCK" flame -p 1 --from in.folded
 	fails 2 'only one of' "$CPUCLOCK" flame -a true
-	fails 2 "'0' is not a number" "$CPUCLOCK" flame -p 0
-	fails 2 "'x' is not a number" "$CPUCLOCK" flame -t 12,x
+	fails 2 "'0' is no PID" "$CPUCLOCK" flame -p 0
+	fails 2 "'x' is no TID" "$CPUCLOCK" flame -t 12,x
 	fails 2 "'0' is not a number" "$CPUCLOCK" flame -a -F 0
-	fails 2 "'nan' is not a number" "$CPUCLOCK" flame -a -d nan
+	fails 2 "'nan' is no time" "$CPUCLOCK" flame -a -d nan
 	fails 2 'leave nothing' "$CPUCLOCK" flame -a --user --kernel
 	fails 2 'ends in none of' "$CPUCLOCK" flame --from in.folded -o x.png
 	fails 2 'two files' "$CPUCLOCK" flame --diff in.folded

@@ -22,6 +22,7 @@ setup_file() {
 	$CC -O2 "$sources/host.c" -o host -ldl
 	$CC -O2 "$sources/threads.c" -o threads -lpthread
 	$CC -O2 "$sources/processes.c" -o processes
+	javac --release 17 -d . "$sources/Burn.java" >/dev/null 2>&1 || true
 	chmod 755 ./*
 	"$CPUCLOCK" flame true >facts 2>&1 || true
 	"$CPUCLOCK" info >>facts
@@ -101,7 +102,7 @@ sys.exit(abs(said - seen) > 3)' "$light" "$(share ';light')" ||
 
 @test "samples and the CPU clock agree, and both are printed" {
 	needs_perf
-	capture "$CPUCLOCK" flame -F 499 -- ./shares 1
+	capture "$CPUCLOCK" flame -F 499 -- ./shares 0.5
 	grep -qE 'CPU clock .* (9[5-9]|10[0-5])(\.[0-9])? %' "$out" ||
 		explain "the clock and the samples differ"
 }
@@ -109,9 +110,9 @@ sys.exit(abs(said - seen) > 3)' "$light" "$(share ';light')" ||
 @test "a rate of 999 Hz gives ten times as many samples as 99" {
 	needs_perf
 	local few many
-	flame -F 99 -- ./shares 1
+	flame -F 99 -- ./shares 0.7
 	few=$(awk '{ n += $NF } END { print n }' "$folded")
-	flame -F 999 -- ./shares 1
+	flame -F 999 -- ./shares 0.7
 	many=$(awk '{ n += $NF } END { print n }' "$folded")
 	[ "$many" -gt $((few * 8)) ] && [ "$many" -lt $((few * 12)) ] ||
 		explain "$few and $many samples"
@@ -197,7 +198,7 @@ open("damaged.so", "wb").write(data)'
 
 @test "what a shell executes is followed, under its own name" {
 	needs_perf
-	flame -F 499 -- sh -c './shares 0.4; ./recursion 2 400; exec ./host ./plugin.so 400'
+	flame -F 999 -- sh -c './shares 0.2; ./recursion 2 200; exec ./host ./plugin.so 200'
 	for name in shares recursion host; do
 		mostly "^$name;" 20
 	done
@@ -214,7 +215,7 @@ open("damaged.so", "wb").write(data)'
 @test "2,000 threads are seen, each with its root if asked for" {
 	needs_perf
 	needs_tables
-	flame -F 999 --threads -- ./threads 2000 2
+	flame -F 1999 --threads -- ./threads 2000 1
 	! grep -q 'cannot start so many' "$err" ||
 		skip "so many threads cannot be started"
 	mostly ';thread;in_thread'
@@ -239,7 +240,7 @@ teardown() {
 @test "a process that runs is sampled, and its threads" {
 	needs_perf
 	background ./shares 20
-	flame -p "$pid" -d 1 -F 499
+	flame -p "$pid" --duration=0.5 -F 499
 	mostly '^shares;.*(heavy|light)' 95
 	flame -t "$pid" -d 0.5 -F 499
 	mostly '^shares;.*(heavy|light)' 95
@@ -249,14 +250,14 @@ teardown() {
 	needs_root
 	needs_perf
 	background ./shares 20
-	flame -a -d 1 -F 499
+	flame -a -d 0.5 -F 499
 	mostly '^shares;.*(heavy|light)' 5
 }
 
 @test "sampling ends with its target" {
 	needs_perf
-	background ./shares 1
-	flame -p "$pid"
+	background ./shares 0.5
+	flame -p "$pid" -F 499
 	mostly '^shares;' 95
 }
 
@@ -270,6 +271,30 @@ teardown() {
 	kill -INT "$flame"
 	wait "$flame"
 	mostly '^shares;' 95
+}
+
+@test "signals reach the command, and those that end it end the sampling" {
+	local flame trap='trap "echo usr1; exit 4" USR1; trap "echo term; exit 5" TERM
+		echo ready; while :; do :; done'
+	for signal in USR1 TERM; do
+		rm -f "$BATS_TEST_TMPDIR/said"
+		"$CPUCLOCK" flame -o "$folded" -- sh -c "$trap" \
+			>"$BATS_TEST_TMPDIR/said" 3>&- &
+		flame=$!
+		until [ -s "$BATS_TEST_TMPDIR/said" ]; do sleep 0.05; done
+		kill -"$signal" "$flame"
+		wait "$flame"
+		[ "$(tail -n 1 "$BATS_TEST_TMPDIR/said")" = "${signal,,}" ]
+	done
+}
+
+@test "when the time is over a command is asked to end, and it is said" {
+	prints 'note: the command was ended when the time was over' \
+		"$CPUCLOCK" flame --duration=0.2 -- sleep 60
+	prints 'note: the command was ended by signal 11' \
+		"$CPUCLOCK" flame -- sh -c 'kill -SEGV $$'
+	prints 'note: the command exited with status 4' \
+		"$CPUCLOCK" flame -- sh -c 'exit 4'
 }
 
 @test "who is not there, or is a thread, is said so" {
@@ -298,10 +323,13 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 	needs_perf
 	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -eq 2 ] ||
 		skip "kernel.perf_event_paranoid is not 2"
-	capture "${nobody[@]}" "$CPUCLOCK" flame -F 499 -- ./shares 0.5
+	capture "${nobody[@]}" "$CPUCLOCK" flame -F 499 -- ./shares 0.3
 	[ "$code" -eq 0 ] || explain "it failed"
-	grep -q 'user only: .*perf_event_paranoid is 2' "$out" ||
-		explain "it does not say so"
+	grep -q 'Sampled by *perf task-clock, user only' "$out" ||
+		explain "it is not labelled"
+	grep -q 'note: user only: .*perf_event_paranoid is 2' "$out" ||
+		explain "it does not say why"
+	lacks '^ +[0-9.]+% +[0-9.]+% +k ' "$out"
 	grep -qE ' (heavy|light)$' "$out" || explain "no stacks"
 }
 
@@ -311,7 +339,7 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] ||
 		skip "kernel.perf_event_paranoid is above 2"
 	background "${nobody[@]}" ./threads 20 500
-	sleep 0.5
+	sleep 0.3
 	capture "${nobody[@]}" "$CPUCLOCK" flame -d 0.5 -F 499 -p "$pid"
 	[ "$code" -eq 0 ] || explain "it failed"
 	grep -q ' in_thread$' "$out" || explain "no stacks"
@@ -320,7 +348,7 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 @test "where perf events are denied a command is sampled by CPU timers" {
 	for error in EPERM EACCES ENOSYS; do
 		capture "$deny" "$error" perf_event_open -- \
-			"$CPUCLOCK" flame -F 199 -- ./threads 4 200
+			"$CPUCLOCK" flame -F 199 -- ./threads 4 100
 		[ "$code" -ne 77 ] || skip "no seccomp filter"
 		[ "$code" -eq 0 ] || explain "it failed"
 		grep -q 'Sampled by *CPU timers' "$out" || explain "not by timers"
@@ -356,7 +384,7 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 	capture unshare -m sh -c 'mount --bind "$1" /proc/kallsyms && shift &&
 		exec "$@"' sh "$BATS_TEST_TMPDIR/hidden" \
 		"$CPUCLOCK" flame -F 499 -o "$folded" -- dd if=/dev/zero \
-		of=/dev/null bs=256k count=40000
+		of=/dev/null bs=256k count=10000
 	[ "$code" -eq 0 ] || explain "it failed"
 	mostly '^dd;.*;\[kernel\]_\[k\]$' 50
 	lacks '\[kernel\]_\[k\];' "$folded"
@@ -406,20 +434,41 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 	mostly 'runtime.goexit[^;]*;main.main.func1;main.\(\*store\).burn'
 }
 
+needs_java() {
+	[ -e Burn.class ] || skip "no JDK of 17 or newer"
+}
+
+# compiled_java RUN...: Burn is compiled; RUN java and RUN jcmd run a JDK's tools
+compiled_java() {
+	background "$@" java -XX:+PreserveFramePointer -cp . Burn 60
+	# Until it is compiled, and said so.
+	for _ in {1..100}; do
+		sleep 0.2
+		"$@" jcmd "$pid" Compiler.perfmap >/dev/null 2>&1 || continue
+		! grep -q 'Burn.outer' "/tmp/perf-$pid.map" || break
+	done
+	flame -p "$pid" -d 0.5 -F 499
+	rm -f "/tmp/perf-$pid.map"
+	mostly 'Burn.outer\(long\)_\[j\];long Burn.inner\(long\)_\[j\]'
+}
+
 @test "Java: compiled methods have names by a perf map" {
 	needs_perf
 	needs_tables
-	needs javac
-	needs jcmd
-	java -version 2>&1 | grep -qE 'version "(17|1[89]|2[0-9])' ||
-		skip "no Java of 17 or newer"
-	javac -d . "$sources/Burn.java"
-	background java -XX:+PreserveFramePointer -cp . Burn 20
-	sleep 1.5
-	jcmd "$pid" Compiler.perfmap >/dev/null
-	flame -p "$pid" -d 1 -F 499
-	rm -f "/tmp/perf-$pid.map"
-	mostly 'clone3?;start_thread;.*Burn.outer\(long\)_\[j\];long Burn.inner\(long\)_\[j\]'
+	needs_java
+	compiled_java env
+	mostly 'clone3?;start_thread;.*Burn.outer'
+}
+
+@test "Java 25, with other libraries than this machine's, too" {
+	local jdk=$SOURCE_ROOT/tests/agent/jdk.sh name
+	needs_perf
+	needs_tables
+	needs_java
+	name=$("$jdk" find 25 2>/dev/null | head -n 1) || true
+	[ -n "$name" ] || skip "no JDK 25 is at hand; ./dev jdks 25 brings it"
+	"$jdk" run "$name" java -version 2>/dev/null || skip "$name does not run here"
+	compiled_java "$jdk" run "$name"
 }
 
 @test "Node: compiled functions have names by a perf map, in a container too" {
@@ -441,9 +490,8 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 	needs_root
 	needs_perf
 	needs_tables
-	needs javac
+	needs_java
 	needs setpriv
-	javac -d . "$sources/Burn.java"
 	background java -XX:+PreserveFramePointer -cp . Burn 20
 	sleep 1
 	echo '0 ffffffffffffffff evil' >"/tmp/perf-$pid.map"

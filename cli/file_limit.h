@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CPUCLOCK_FLAME_FILE_LIMIT_H
-#define CPUCLOCK_FLAME_FILE_LIMIT_H
+#ifndef CPUCLOCK_FILE_LIMIT_H
+#define CPUCLOCK_FILE_LIMIT_H
 
 #include <stdbool.h>
 
