@@ -25,7 +25,6 @@ enum {
 	GENERATIONS = 65536, /* the root of all comes much earlier */
 };
 
-
 static const char *why_not(long err, bool walks)
 {
 	switch (err) {

@@ -112,13 +112,12 @@ static bool read_table(struct symbols *symbols, const struct elf_file *file,
 	symbols->list = table && symbols->names && n > 0
 				? calloc(n, sizeof(*symbols->list))
 				: NULL;
-	if (symbols->list)
+	if (symbols->list) {
 		take(symbols, file, table, n, names->sh_size);
-	free(table);
-	if (symbols->n > 0) {
 		finish(symbols);
 		cut_versions(symbols);
 	}
+	free(table);
 	return symbols->n > 0;
 }
 
@@ -140,7 +139,9 @@ void symbols_free(struct symbols *symbols)
 {
 	free(symbols->list);
 	free(symbols->names);
-	*symbols = (struct symbols){0};
+	symbols->list = NULL;
+	symbols->names = NULL;
+	symbols->n = 0;
 }
 
 const char *symbols_find(const struct symbols *symbols, uint64_t address)
