@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -103,6 +104,79 @@ static void no_part_of_a_split_falls_below_its_bound(void **state)
 	times = cpuclock__scale(1000, 1, 1, 600, 400);
 	assert_int_equal(times.user_ns, 600);
 	assert_int_equal(times.system_ns, 400);
+}
+
+/* What a record held before must not come out behind the end of a name. */
+static void a_name_has_nothing_behind_its_end(void **state)
+{
+	struct snapshot_task task = {.comm = "b\0cretlongname"};
+	struct cpuclock_thread thread;
+	struct cpuclock_process process;
+	const char padded[CPUCLOCK_NAME_SIZE] = "b";
+
+	(void)state;
+	cpuclock__task_thread(&task, 0, &thread);
+	assert_memory_equal(thread.name, padded, sizeof(padded));
+	cpuclock__task_process(&task, &process);
+	assert_memory_equal(process.name, padded, sizeof(padded));
+}
+
+/* ---- Descendants --------------------------------------------------------- */
+
+/* Forks a chain, and tells who is last in it. */
+static void make_chain(int generations, int pipe)
+{
+	pid_t pid = 0;
+
+	for (int i = 0; i < generations && pid == 0; i++)
+		pid = fork();
+	/* Nobody else would end it if a test failed. */
+	alarm(60);
+	if (pid == 0) {
+		pid = getpid();
+		if (write(pipe, &pid, sizeof(pid)) != sizeof(pid))
+			end_child(1);
+	}
+	for (;;)
+		pause();
+}
+
+static void descendants_of_many_generations_are_seen(void **state)
+{
+	pid_t self = getpid(), child, last = 0;
+	int fds[2];
+
+	(void)state;
+	cpuclock_snapshot_close(open_or_skip(sources[1], 0));
+	assert_int_equal(pipe(fds), 0);
+	child = fork();
+	if (child == 0) {
+		setpgid(0, 0);
+		make_chain(100, fds[1]);
+	}
+	assert_int_equal(read(fds[0], &last, sizeof(last)), sizeof(last));
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		const struct cpuclock_process *process;
+		struct cpuclock_snapshot *snapshot;
+		bool is_there = false;
+
+		if (cpuclock_snapshot_open(&self, 1, sources[i],
+					   CPUCLOCK_SNAPSHOT_DESCENDANTS,
+					   &snapshot))
+			continue;
+		assert_int_equal(cpuclock_snapshot_take(snapshot), 0);
+		for (size_t k = 0;
+		     (process = cpuclock_snapshot_process(snapshot, k, NULL));
+		     k++)
+			is_there |= process->pid == last;
+		assert_true(is_there);
+		cpuclock_snapshot_close(snapshot);
+	}
+	assert_true(child > 1);
+	kill(-child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 /* ---- Privileges ---------------------------------------------------------- */
@@ -443,6 +517,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_split_is_in_proportion_to_the_samples),
 		cmocka_unit_test(no_part_of_a_split_falls_below_its_bound),
+		cmocka_unit_test(a_name_has_nothing_behind_its_end),
+		cmocka_unit_test(descendants_of_many_generations_are_seen),
 		cmocka_unit_test(privileges_can_be_dropped_once_it_is_open),
 		cmocka_unit_test(two_capabilities_are_needed_and_no_more),
 		cmocka_unit_test(

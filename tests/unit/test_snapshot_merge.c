@@ -255,6 +255,28 @@ static void thread_found_twice_is_shown_once(void **state)
 	cpuclock_snapshot_close(snapshot);
 }
 
+/* execve(2) of another thread ends the main one, and has its id from then on:
+ * the end of that is another one. */
+static void second_end_of_an_id_counts(void **state)
+{
+	struct cpuclock_snapshot *snapshot = open_player();
+	const struct cpuclock_thread *thread;
+
+	(void)state;
+	found(7, 100, 10, 0);
+	assert_int_equal(take(snapshot), 0);
+	found(7, 100, 20, 0);
+	heard_of_end(7, 100, 15, 0);
+	assert_int_equal(take(snapshot), 0);
+	assert_int_equal(count_ended(snapshot), 0);
+	heard_of_end(7, 100, 90, 0);
+	assert_int_equal(take(snapshot), 0);
+	assert_int_equal(count_ended(snapshot), 1);
+	thread = cpuclock_snapshot_ended(snapshot, 0, NULL);
+	assert_int_equal(thread->times.total_ns, 90);
+	cpuclock_snapshot_close(snapshot);
+}
+
 static void thread_that_is_heard_of_ended_as_it_was_at_its_end(void **state)
 {
 	struct cpuclock_snapshot *snapshot = open_player();
@@ -591,6 +613,7 @@ int main(void)
 		cmocka_unit_test(list_refuses_more_than_there_can_be),
 		cmocka_unit_test(reused_tid_is_another_thread),
 		cmocka_unit_test(thread_found_twice_is_shown_once),
+		cmocka_unit_test(second_end_of_an_id_counts),
 		cmocka_unit_test(
 			thread_that_is_heard_of_ended_as_it_was_at_its_end),
 		cmocka_unit_test(end_of_a_thread_waits_until_it_is_not_shown),
