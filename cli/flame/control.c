@@ -146,13 +146,14 @@ void control_finish(struct control *control)
 	about->wall_ns = monotonic_now() - control->start_ns;
 	if (control->has_terminal)
 		fprintf(stderr, "\r\033[K");
+	/* Before it is waited for: what it uses then is not sampled. */
+	about->cpu_ns = account_finish(&control->account, control->session);
 	if (options->command && control->child.pid > 0) {
 		/* What ended this has been passed on. */
 		control->time_is_over = !control->caught;
 		child_end(&control->child, control->caught ? 0 : SIGTERM,
 			  PATIENCE_NS);
 	}
-	about->cpu_ns = account_finish(&control->account, control->session);
 	if (options->command)
 		tell_status(control);
 }

@@ -131,7 +131,9 @@ int sample_perf_command(struct session *session, struct control *control,
 	if (err) {
 		child_cancel(&control->child);
 		perf_events_close(&events);
-		return fail_open(err);
+		/* Or all memory that may be locked has been. */
+		*ret_denied = is_denial(err);
+		return *ret_denied ? CMD_FAILURE : fail_open(err);
 	}
 	control_start(control);
 	err = child_release(&control->child);
@@ -202,13 +204,13 @@ int sample_perf_attach(struct session *session, struct control *control)
 		perf_events_close(&events);
 		return fail_open(err);
 	}
-	/* After the events are open, so that nothing is mapped in between. */
+	control_start(control);
+	perf_events_enable(&events);
+	/* Now that the kernel tells of what is mapped from here on. */
 	for (size_t i = 0; i < options->n_pids; i++)
 		processes_get(&session->processes, options->pids[i]);
 	for (size_t i = 0; i < options->n_tids; i++)
 		processes_get(&session->processes, session->owners[i]);
-	control_start(control);
-	perf_events_enable(&events);
 	status = collect(session, control, &events);
 	perf_events_close(&events);
 	return status;

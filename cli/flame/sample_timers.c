@@ -159,7 +159,8 @@ static void tell(const struct reader *reader)
 
 	session->lost += read_count(reader, offsetof(struct samples, lost));
 	profile_note(profile,
-		     "perf events are denied here: sampled by the threads' own "
+		     "perf events are denied here, or too much memory is "
+		     "locked already: sampled by the threads' own "
 		     "CPU timers, and what the kernel did is in the function "
 		     "that called it");
 	if (read_count(reader, offsetof(struct samples, processes)) == 0)
