@@ -476,14 +476,14 @@ compiled_java() {
 	needs_tables
 	needs node
 	flame -F 199 -- node --perf-basic-prof "$sources/burn.js"
-	mostly 'JS:[^;]*innerBurn[^;]*_\[j\]' 60
+	mostly 'JS:[^;]*innerBurn[^;]*_\[j\]' 25
 	needs_root
 	unshare -m -p -f --mount-proc true || skip "no namespaces"
 	# shellcheck disable=SC2016 # for the inner shell
 	capture "$CPUCLOCK" flame -F 199 -o "$folded" -- unshare -m -p -f \
 		--mount-proc sh -c 'mount -t tmpfs none /tmp && cp "$1" /tmp &&
 		exec node --perf-basic-prof /tmp/burn.js' sh "$sources/burn.js"
-	mostly 'JS:[^;]*innerBurn[^;]*_\[j\]' 60
+	mostly 'JS:[^;]*innerBurn[^;]*_\[j\]' 25
 }
 
 @test "a perf map of another user, or a link, is not read" {
