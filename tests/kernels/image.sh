@@ -15,7 +15,7 @@ tool() {
 # unit tests against libc and cmocka, of which there is no static one.
 build_guest() {
 	local arch=$1 dir=$KERNELS_DIR/$1
-	local options=(-Djson=disabled)
+	local options=(-Djson=disabled -Dzlib=disabled -Ddw=disabled -Diberty=disabled)
 	if [ "$arch" = arm64 ]; then
 		printf "[properties]\nsys_root = '%s'\npkg_config_libdir = '%s'\n" \
 			"$dir/sysroot" \
