@@ -3,6 +3,7 @@
  * What is mapped where, and objects that are cut or have bytes changed: their
  * frames may lack names, and that is all.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -202,6 +204,31 @@ static void what_is_no_file_is_not_opened(void **state)
 	ask_everything("");
 }
 
+/* A FIFO tells whom it was opened by, as a device may act. */
+static void what_is_no_file_is_not_touched(void **state)
+{
+	char folder[] = "/tmp/cpuclock-test-XXXXXX", path[64], link[64];
+	int events = inotify_init1(IN_NONBLOCK);
+	char event[256];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	snprintf(link, sizeof(link), "%s/link", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(symlink(path, link), 0);
+	assert_true(inotify_add_watch(events, path, IN_OPEN) >= 0);
+	assert_int_equal(root_open(NULL, path, false), -EINVAL);
+	assert_int_equal(root_open(NULL, link, true), -EINVAL);
+	assert_int_equal(root_open(NULL, link, false), -ELOOP);
+	ask_everything(link);
+	assert_int_equal(read(events, event, sizeof(event)), -1);
+	close(events);
+	unlink(link);
+	unlink(path);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +238,7 @@ int main(void)
 		cmocka_unit_test(a_place_under_the_same_callers_is_one),
 		cmocka_unit_test(damaged_objects_lack_names_and_nothing_else),
 		cmocka_unit_test(what_is_no_file_is_not_opened),
+		cmocka_unit_test(what_is_no_file_is_not_touched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
