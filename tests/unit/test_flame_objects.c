@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@
 
 #include "flame/cfi.h"
 #include "flame/inlines.h"
+#include "flame/jit.h"
 #include "flame/processes.h"
 #include "flame/slurp.h"
 #include "flame/stacks.h"
@@ -113,6 +115,52 @@ static void a_place_under_the_same_callers_is_one(void **state)
 	}
 	assert_int_equal(first, second);
 	assert_int_equal(stacks.n_places, 999 + 1);
+	stacks_free(&stacks);
+}
+
+/* ---- Perf maps */
+
+static void write_file(const char *path, const char *bytes, size_t length);
+
+static size_t memory_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+static void of_a_perf_map_only_names_are_kept(void **state)
+{
+	static const char line[] = "1000 1000 function\n";
+	struct process process = {.inner_pid = 4194305,
+				  .has_owner = true,
+				  .owner = geteuid(),
+				  .map_fd = -1};
+	struct place place = {.kind = PLACE_MEMORY, .process = &process};
+	size_t length = (size_t)1 << 20, before = memory_in_use();
+	char *text = malloc(length);
+	struct stacks stacks = {0};
+	struct jit jit = {0};
+
+	(void)state;
+	memset(text, '\n', length);
+	memcpy(text, line, sizeof(line) - 1);
+	write_file("/tmp/perf-4194305.map", text, length);
+	free(text);
+	for (place.address = 0x0fff; place.address < 0x1008; place.address++)
+		stacks_push(&stacks, 0, &place);
+	assert_true(jit_open(&jit, &stacks, NULL));
+	unlink("/tmp/perf-4194305.map");
+	assert_true(memory_in_use() < before + length / 2);
+	for (place.address = 0x1000; place.address < 0x1008; place.address++) {
+		struct slice name = jit_find(&jit, &place);
+
+		assert_int_equal(name.length, 8);
+		assert_memory_equal(name.text, "function", 8);
+	}
+	place.address = 0x0fff;
+	assert_int_equal(jit_find(&jit, &place).length, 0);
+	jit_close(&jit);
 	stacks_free(&stacks);
 }
 
@@ -236,6 +284,7 @@ int main(void)
 		cmocka_unit_test(
 			a_child_has_what_its_parent_had_until_it_executes),
 		cmocka_unit_test(a_place_under_the_same_callers_is_one),
+		cmocka_unit_test(of_a_perf_map_only_names_are_kept),
 		cmocka_unit_test(damaged_objects_lack_names_and_nothing_else),
 		cmocka_unit_test(what_is_no_file_is_not_opened),
 		cmocka_unit_test(what_is_no_file_is_not_touched),
