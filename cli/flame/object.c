@@ -221,9 +221,14 @@ const struct symbols *object_symbols(struct object *object)
 	if (symbols_read(&object->symbols, &object->file))
 		return &object->symbols;
 	/* Only what it exports: what was stripped knows it all. */
-	if (object->has_debug && symbols_read(&more, &object->debug)) {
-		symbols_free(&object->symbols);
+	if (!object->has_debug)
+		return &object->symbols;
+	if (symbols_read(&more, &object->debug)) {
+		struct symbols fewer = object->symbols;
+
 		object->symbols = more;
+		more = fewer;
 	}
+	symbols_free(&more);
 	return &object->symbols;
 }
