@@ -5,10 +5,10 @@
  * each time, and takes minutes.
  */
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "dwarf_file.h"
 #include "inlines.h"
 
 /* Reading debug information is to take no longer, of all objects together. */
@@ -36,8 +36,7 @@ struct unit {
 };
 
 struct inlines {
-	Elf *elf;
-	Dwarf *dwarf;
+	struct dwarf_file file;
 	struct unit *units;
 	size_t n_units;
 	struct ranges of_units; /* sorted */
@@ -149,7 +148,7 @@ static void list_units(struct inlines *inlines)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 
-	while (dwarf_get_units(inlines->dwarf, cu, &cu, NULL, NULL, &die,
+	while (dwarf_get_units(inlines->file.dwarf, cu, &cu, NULL, NULL, &die,
 			       NULL) == 0) {
 		uint32_t number = (uint32_t)inlines->n_units;
 		struct unit *units =
@@ -180,12 +179,7 @@ static struct inlines *open_inlines(struct object *object)
 	inlines = calloc(1, sizeof(*inlines));
 	if (!inlines)
 		return NULL;
-	elf_version(EV_CURRENT);
-	inlines->elf = elf_begin(file->bytes.fd, ELF_C_READ, NULL);
-	if (inlines->elf)
-		inlines->dwarf =
-			dwarf_begin_elf(inlines->elf, DWARF_C_READ, NULL);
-	if (inlines->dwarf)
+	if (dwarf_file_open(&inlines->file, file))
 		list_units(inlines);
 	return inlines;
 }
@@ -198,10 +192,7 @@ void inlines_close(struct inlines *inlines)
 		free(inlines->units[i].inlined.list);
 	free(inlines->units);
 	free(inlines->of_units.list);
-	if (inlines->dwarf)
-		dwarf_end(inlines->dwarf);
-	if (inlines->elf)
-		elf_end(inlines->elf);
+	dwarf_file_close(&inlines->file);
 	free(inlines);
 }
 
@@ -225,7 +216,7 @@ static struct unit *find_unit(struct inlines *inlines, uint64_t address)
 	unit = &inlines->units[ranges->list[low - 1].unit];
 	if (!unit->walked) {
 		unit->walked = true;
-		if (dwarf_offdie(inlines->dwarf, unit->die, &die))
+		if (dwarf_offdie(inlines->file.dwarf, unit->die, &die))
 			walk(unit, ranges->list[low - 1].unit, &die);
 	}
 	return unit;
@@ -240,7 +231,7 @@ static const char *name_of(struct inlines *inlines, Dwarf_Off offset)
 	const char *name = NULL;
 	Dwarf_Die die;
 
-	if (!dwarf_offdie(inlines->dwarf, offset, &die))
+	if (!dwarf_offdie(inlines->file.dwarf, offset, &die))
 		return NULL;
 	for (size_t i = 0; i < 3 && !name; i++) {
 		if (dwarf_attr_integrate(&die, attributes[i], &attribute))
