@@ -5,9 +5,13 @@
  * each time, and takes minutes.
  */
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "debug_file.h"
 #include "dwarf_file.h"
 #include "inlines.h"
 
@@ -37,6 +41,8 @@ struct unit {
 
 struct inlines {
 	struct dwarf_file file;
+	struct elf_file shared_elf; /* of several, by dwz */
+	struct dwarf_file shared;
 	struct unit *units;
 	size_t n_units;
 	struct ranges of_units; /* sorted */
@@ -166,6 +172,33 @@ static void list_units(struct inlines *inlines)
 		      sizeof(struct range), compare);
 }
 
+/*
+ * libdw opens the file that .gnu_debugaltlink names when it first needs it,
+ * whatever and wherever it is, unless it is given one.
+ */
+static bool open_shared(struct inlines *inlines, const struct object *object)
+{
+	struct build_id id = {0};
+	const char *path;
+	const void *bytes;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(inlines->file.dwarf, &path,
+						    &bytes);
+
+	if (size == 0)
+		return true;
+	if (size < 0 || size > BUILD_ID_SIZE)
+		return false;
+	id.size = (uint8_t)size;
+	memcpy(id.bytes, bytes, (size_t)size);
+	if (!debug_file_open_shared(object, path, &id, &inlines->shared_elf) ||
+	    !dwarf_file_open(&inlines->shared, &inlines->shared_elf) ||
+	    dwelf_dwarf_gnu_debugaltlink(inlines->shared.dwarf, &path,
+					 &bytes) != 0)
+		return false;
+	dwarf_setalt(inlines->file.dwarf, inlines->shared.dwarf);
+	return true;
+}
+
 static struct inlines *open_inlines(struct object *object)
 {
 	struct inlines *inlines;
@@ -179,7 +212,9 @@ static struct inlines *open_inlines(struct object *object)
 	inlines = calloc(1, sizeof(*inlines));
 	if (!inlines)
 		return NULL;
-	if (dwarf_file_open(&inlines->file, file))
+	inlines->shared_elf.bytes.fd = -1;
+	if (dwarf_file_open(&inlines->file, file) &&
+	    open_shared(inlines, object))
 		list_units(inlines);
 	return inlines;
 }
@@ -193,6 +228,10 @@ void inlines_close(struct inlines *inlines)
 	free(inlines->units);
 	free(inlines->of_units.list);
 	dwarf_file_close(&inlines->file);
+	dwarf_file_close(&inlines->shared);
+	elf_file_close(&inlines->shared_elf);
+	if (inlines->shared_elf.bytes.fd >= 0)
+		close(inlines->shared_elf.bytes.fd);
 	free(inlines);
 }
 

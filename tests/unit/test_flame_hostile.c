@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small inputs that were to take much: time, memory, or files of other people.
+ * Small texts that took much time, or were not well formed.
  */
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
