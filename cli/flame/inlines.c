@@ -18,6 +18,8 @@
 /* Reading debug information is to take no longer, of all objects together. */
 #define BUDGET_NS INT64_C(3000000000)
 #define MAX_DEPTH 64
+/* Many units may share one list: those of all that is open. */
+#define MAX_RANGES ((size_t)1 << 22)
 
 struct range {
 	uint64_t low;
@@ -49,6 +51,9 @@ struct inlines {
 };
 
 static int64_t spent_ns;
+static int64_t end_ns; /* of what is being looked up */
+static size_t n_ranges;
+static bool gave_up;
 
 static int64_t now(void)
 {
@@ -60,11 +65,25 @@ static int64_t now(void)
 
 bool inlines_gave_up(void)
 {
-	return spent_ns > BUDGET_NS;
+	return gave_up;
+}
+
+/* To ask for the time costs more than a step. */
+static bool goes_on(void)
+{
+	static uint32_t steps;
+
+	if (!gave_up && ++steps % 1024 == 0 && now() > end_ns)
+		gave_up = true;
+	return !gave_up;
 }
 
 static void add_range(struct ranges *ranges, const struct range *range)
 {
+	if (n_ranges == MAX_RANGES) {
+		gave_up = true;
+		return;
+	}
 	if (ranges->n == ranges->capacity) {
 		size_t capacity = ranges->capacity ? ranges->capacity * 2 : 64;
 		struct range *list =
@@ -76,6 +95,7 @@ static void add_range(struct ranges *ranges, const struct range *range)
 		ranges->capacity = capacity;
 	}
 	ranges->list[ranges->n++] = *range;
+	n_ranges++;
 }
 
 static void add_die(struct ranges *ranges, Dwarf_Die *die, uint32_t unit,
@@ -86,7 +106,8 @@ static void add_die(struct ranges *ranges, Dwarf_Die *die, uint32_t unit,
 	Dwarf_Addr base, low, high;
 	ptrdiff_t offset = 0;
 
-	while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
+	while (goes_on() &&
+	       (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
 		range.low = low;
 		range.high = high;
 		/* What the linker threw away begins at 0, or at its end. */
@@ -117,12 +138,10 @@ static bool may_hold_code(int tag)
 static void walk(struct unit *unit, uint32_t number, Dwarf_Die *top)
 {
 	Dwarf_Die dies[MAX_DEPTH];
-	int64_t end = now() + BUDGET_NS - spent_ns;
 	int status = dwarf_child(top, &dies[0]);
-	uint32_t depth = 0, steps = 0;
+	uint32_t depth = 0;
 
-	/* To ask for the time costs more than a step. */
-	while (++steps % 1024 || now() < end) {
+	while (goes_on()) {
 		int tag;
 
 		while (status != 0) {
@@ -154,8 +173,8 @@ static void list_units(struct inlines *inlines)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 
-	while (dwarf_get_units(inlines->file.dwarf, cu, &cu, NULL, NULL, &die,
-			       NULL) == 0) {
+	while (goes_on() && dwarf_get_units(inlines->file.dwarf, cu, &cu, NULL,
+					    NULL, &die, NULL) == 0) {
 		uint32_t number = (uint32_t)inlines->n_units;
 		struct unit *units =
 			realloc(inlines->units, (number + 1) * sizeof(*units));
@@ -223,8 +242,11 @@ void inlines_close(struct inlines *inlines)
 {
 	if (!inlines)
 		return;
-	for (size_t i = 0; i < inlines->n_units; i++)
+	for (size_t i = 0; i < inlines->n_units; i++) {
+		n_ranges -= inlines->units[i].inlined.n;
 		free(inlines->units[i].inlined.list);
+	}
+	n_ranges -= inlines->of_units.n;
 	free(inlines->units);
 	free(inlines->of_units.list);
 	dwarf_file_close(&inlines->file);
@@ -311,6 +333,7 @@ size_t inlines_find(struct object *object, uint64_t address,
 
 	if (!object->is_elf || inlines_gave_up())
 		return 0;
+	end_ns = start + BUDGET_NS - spent_ns;
 	if (!object->has_inlines) {
 		object->has_inlines = true;
 		object->inlines = open_inlines(object);
@@ -318,5 +341,6 @@ size_t inlines_find(struct object *object, uint64_t address,
 	if (object->inlines)
 		n = find(object->inlines, address, ret_names);
 	spent_ns += now() - start;
+	gave_up |= spent_ns > BUDGET_NS;
 	return n;
 }

@@ -24,81 +24,7 @@
 #endif
 #include "flame/inlines.h"
 
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#else
-#define MACHINE EM_AARCH64
-#endif
-
-struct part {
-	const char *name;
-	const void *bytes;
-	size_t length;
-	uint64_t size; /* that is claimed, if it is another */
-	uint64_t flags;
-	uint32_t type; /* or SHT_PROGBITS */
-};
-
-static void put(int fd, const void *bytes, size_t length, uint64_t offset)
-{
-	assert_int_equal(pwrite(fd, bytes, length, (off_t)offset),
-			 (ssize_t)length);
-}
-
-/* An object of all of whose bytes are code at their offsets. */
-static int make_object(char *path, const struct part *parts, size_t n,
-		       uint64_t names_size)
-{
-	Elf64_Shdr sections[10] = {{0}};
-	Elf64_Ehdr header = {.e_ident = ELFMAG, .e_machine = MACHINE};
-	Elf64_Phdr segment = {.p_type = PT_LOAD, .p_flags = PF_X | PF_R};
-	char names[512] = "";
-	size_t used = 1;
-	uint64_t end = 4096;
-	int fd = mkstemp(path);
-
-	assert_true(fd >= 0 && n < 8);
-	for (size_t i = 0; i <= n; i++) {
-		const char *name = i < n ? parts[i].name : ".shstrtab";
-		Elf64_Shdr *section = &sections[i + 1];
-
-		section->sh_name = (Elf64_Word)used;
-		section->sh_offset = end;
-		used += (size_t)snprintf(names + used, sizeof(names) - used,
-					 "%s", name) +
-			1;
-		if (i == n)
-			break;
-		section->sh_type = parts[i].type ? parts[i].type : SHT_PROGBITS;
-		section->sh_flags = parts[i].flags;
-		section->sh_addr = end;
-		section->sh_size =
-			parts[i].size ? parts[i].size : parts[i].length;
-		put(fd, parts[i].bytes, parts[i].length, end);
-		end += (section->sh_size + 15) & ~UINT64_C(15);
-	}
-	sections[n + 1].sh_type = SHT_STRTAB;
-	sections[n + 1].sh_size = names_size ? names_size : used;
-	put(fd, names, used, end);
-	end += (sections[n + 1].sh_size + 15) & ~UINT64_C(15);
-	put(fd, sections, (n + 2) * sizeof(*sections), end);
-	header.e_ident[EI_CLASS] = ELFCLASS64;
-	header.e_ident[EI_DATA] = ELFDATA2LSB;
-	header.e_ident[EI_VERSION] = header.e_version = EV_CURRENT;
-	header.e_type = ET_DYN;
-	header.e_ehsize = sizeof(header);
-	header.e_phoff = sizeof(header);
-	header.e_phentsize = sizeof(segment);
-	header.e_phnum = 1;
-	header.e_shoff = end;
-	header.e_shentsize = sizeof(*sections);
-	header.e_shnum = (Elf64_Half)(n + 2);
-	header.e_shstrndx = (Elf64_Half)(n + 1);
-	segment.p_filesz = segment.p_memsz = end;
-	put(fd, &header, sizeof(header), 0);
-	put(fd, &segment, sizeof(segment), sizeof(header));
-	return fd;
-}
+#include "elftest.h"
 
 static struct elf_file open_parts(const struct part *parts, size_t n,
 				  uint64_t names_size)
@@ -178,6 +104,7 @@ static bool is_opened(const struct part *parts, size_t n)
 
 static void what_would_fill_memory_is_not_inflated(void **state)
 {
+	static const char old[24] = "ZLIB\0\0\0\1";
 	Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = 100};
 	struct part parts[] = {
 		{".debug_abbrev", "", 1, 0, 0, 0},
@@ -189,12 +116,7 @@ static void what_would_fill_memory_is_not_inflated(void **state)
 	header.ch_size = UINT64_C(3) << 30;
 	parts[1].flags = SHF_COMPRESSED;
 	assert_false(is_opened(parts, 2));
-	parts[1] = (struct part){".zdebug_info",
-				 "ZLIB\0\0\0\1\0\0\0\0",
-				 sizeof(header),
-				 0,
-				 0,
-				 0};
+	parts[1] = (struct part){".zdebug_info", old, sizeof(old), 0, 0, 0};
 	assert_false(is_opened(parts, 2));
 	parts[1] = (struct part){".debug_info", "", 1, UINT64_C(3) << 30, 0, 0};
 	assert_false(is_opened(parts, 2));
@@ -280,6 +202,44 @@ static void unwind_tables_with_long_entries_are_not_used(void **state)
 		}
 		free(table);
 	}
+}
+
+/* The search table leads into an entry, where a longer one is. */
+static void nor_those_with_one_that_is_found_by_search(void **state)
+{
+	struct {
+		uint8_t encodings[4];
+		int32_t table, n, place, entry;
+	} header = {{1, 0x1b, 0x03, 0x3b}, 0x2000 - 0x1004, 1, 0, 0};
+	struct part parts[] = {
+		{".eh_frame_hdr", &header, sizeof(header), 0x1000, 0, 0},
+		{".eh_frame", NULL, 0, 0, 0, 0},
+	};
+	const uint32_t length = 70000;
+	uint8_t *table, *both;
+	uint32_t second;
+
+	(void)state;
+	if (!cfi_is_supported())
+		skip();
+	table = make_table(50000, &parts[1].length);
+	/* The function's again behind it, so that there is room. */
+	both = calloc(2, parts[1].length);
+	assert_non_null(both);
+	second = (uint32_t)parts[1].length - 4;
+	memcpy(both, table, second);
+	memcpy(both + second, table + 24, second - 24);
+	second += 4;
+	memcpy(both + second, &second, sizeof(second));
+	parts[1].length = 2 * parts[1].length - 28;
+	parts[1].bytes = both;
+	header.entry = 0x1000 + 24;
+	assert_int_not_equal(step(parts, 2), CFI_NONE);
+	header.entry = 0x1000 + 1024;
+	memcpy(both + 1024, &length, sizeof(length));
+	assert_int_equal(step(parts, 2), CFI_NONE);
+	free(both);
+	free(table);
 }
 
 /* A function at 0x1000, inlined into a unit, of which another file has the
@@ -370,6 +330,39 @@ static void what_is_named_as_one_is_not_touched(void **state)
 	rmdir(folder);
 }
 
+/* 50 units that share one list of 100,000 ranges. */
+static void so_many_ranges_are_not_listed(void **state)
+{
+	static const uint8_t abbreviation[] = {1, 0x11, 0, 0x55, 0x17, 0, 0, 0};
+	static const uint8_t unit[16] = {12, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1};
+	static uint8_t of_ranges[50][16];
+	static uint64_t ranges[100001][2];
+	const struct part parts[] = {
+		{".debug_abbrev", abbreviation, sizeof(abbreviation), 0, 0, 0},
+		{".debug_info", of_ranges, sizeof(of_ranges), 0, 0, 0},
+		{".debug_ranges", ranges, sizeof(ranges), 0, 0, 0},
+	};
+	const char *names[INLINES_MAX];
+	struct objects *objects;
+	struct object *object;
+
+	(void)state;
+	if (!cfi_is_supported())
+		skip();
+	for (size_t i = 0; i < 50; i++)
+		memcpy(of_ranges[i], unit, sizeof(unit));
+	for (size_t i = 0; i < 100000; i++) {
+		ranges[i][0] = 0x1000 + i;
+		ranges[i][1] = 0x1001 + i;
+	}
+	objects = open_object(parts, 3, &object);
+	assert_false(inlines_gave_up());
+	assert_int_equal(inlines_find(object, 0x1800, names), 0);
+	assert_true(inlines_gave_up());
+	objects_free(objects);
+	free(objects);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -379,8 +372,11 @@ int main(void)
 		cmocka_unit_test(what_would_fill_memory_is_not_inflated),
 #endif
 		cmocka_unit_test(unwind_tables_with_long_entries_are_not_used),
+		cmocka_unit_test(nor_those_with_one_that_is_found_by_search),
 		cmocka_unit_test(a_file_of_shared_names_is_one_by_its_id),
 		cmocka_unit_test(what_is_named_as_one_is_not_touched),
+		/* The last one: nothing more is looked up then. */
+		cmocka_unit_test(so_many_ranges_are_not_listed),
 	};
 
 	return cmocka_run_group_tests_name("flame_elf", tests, NULL, NULL);
