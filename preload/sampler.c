@@ -144,7 +144,7 @@ static void on_timer(int number, siginfo_t *info, void *context)
 
 /* The timer ends with its thread's process; the kernel deletes it at exec, and
  * a child has none. */
-static void start_timer(timer_t *timer)
+static bool start_timer(timer_t *timer)
 {
 	struct itimerspec times = {period, period};
 	struct sigevent event = {0};
@@ -152,11 +152,10 @@ static void start_timer(timer_t *timer)
 	event.sigev_notify = SIGEV_THREAD_ID;
 	event.sigev_signo = SIGNAL;
 	event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
-	if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, timer) != 0) {
-		atomic_fetch_add(&samples->lost, 1);
-		return;
-	}
+	if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, timer) != 0)
+		return false;
 	timer_settime(*timer, 0, &times, NULL);
+	return true;
 }
 
 /* A timer outlives its thread, so it is deleted by who made it. */
@@ -172,9 +171,11 @@ static void sample_this_thread(void)
 {
 	timer_t *timer = malloc(sizeof(*timer));
 
-	if (!timer)
+	if (!timer || !start_timer(timer)) {
+		atomic_fetch_add(&samples->unsampled, 1);
+		free(timer);
 		return;
-	start_timer(timer);
+	}
 	pthread_setspecific(timer_key, timer);
 }
 

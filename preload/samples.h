@@ -50,6 +50,7 @@ struct samples {
 	_Atomic uint64_t next; /* number of the next slot */
 	_Atomic uint64_t lost;
 	_Atomic uint64_t processes; /* that loaded the sampler */
+	_Atomic uint64_t unsampled; /* threads that got no timer */
 	struct samples_slot slots[SAMPLES_SLOTS];
 };
 

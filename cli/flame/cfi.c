@@ -5,12 +5,12 @@
  * (libdwfl would want each one's modules).
  */
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cfi.h"
 #include "cfi_expression.h"
+#include "dwarf_file.h"
+#include "frame_limits.h"
 
 enum rule_kind {
 	RULE_SAME,
@@ -41,9 +41,8 @@ struct row {
 };
 
 struct cfi {
-	Elf *elf;
-	Elf *debug_elf;
-	Dwarf *dwarf;
+	struct dwarf_file file;
+	struct dwarf_file debug;
 	Dwarf_CFI *tables[2];
 	struct row *rows; /* by hash */
 	size_t n_rows;
@@ -55,37 +54,23 @@ bool cfi_is_supported(void)
 	return true;
 }
 
-static Elf *open_elf(const struct elf_file *file)
-{
-	if (file->bytes.memory)
-		return elf_memory((char *)(uintptr_t)file->bytes.memory,
-				  file->bytes.size);
-	/* By reading: a mapped file that shrinks is SIGBUS. */
-	return elf_begin(file->bytes.fd, ELF_C_READ, NULL);
-}
-
 static struct cfi *open_tables(struct object *object)
 {
 	struct cfi *cfi = calloc(1, sizeof(*cfi));
-	const struct elf_file *debug = &object->file;
+	const struct elf_file *file = &object->file;
 
 	if (!cfi)
 		return NULL;
-	elf_version(EV_CURRENT);
-	cfi->elf = open_elf(&object->file);
-	if (!cfi->elf)
-		return cfi;
-	cfi->tables[0] = dwarf_getcfi_elf(cfi->elf);
+	if (frame_limits_eh(file) &&
+	    dwarf_file_elf(&cfi->file, file, "eh_frame"))
+		cfi->tables[0] = dwarf_getcfi_elf(cfi->file.elf);
 	/* Where Go has its tables. */
-	if (!elf_file_section(debug, ".debug_frame") &&
-	    !elf_file_section(debug, ".zdebug_frame"))
+	if (!elf_file_section(file, ".debug_frame") &&
+	    !elf_file_section(file, ".zdebug_frame"))
 		return cfi;
-	cfi->debug_elf = open_elf(debug);
-	cfi->dwarf = cfi->debug_elf ? dwarf_begin_elf(cfi->debug_elf,
-						      DWARF_C_READ, NULL)
-				    : NULL;
-	if (cfi->dwarf)
-		cfi->tables[1] = dwarf_getcfi(cfi->dwarf);
+	if (dwarf_file_open(&cfi->debug, file) &&
+	    frame_limits_debug(file, cfi->debug.elf))
+		cfi->tables[1] = dwarf_getcfi(cfi->debug.dwarf);
 	return cfi;
 }
 
@@ -95,12 +80,8 @@ void cfi_close(struct cfi *cfi)
 		return;
 	if (cfi->tables[0])
 		dwarf_cfi_end(cfi->tables[0]);
-	if (cfi->dwarf)
-		dwarf_end(cfi->dwarf);
-	if (cfi->debug_elf)
-		elf_end(cfi->debug_elf);
-	if (cfi->elf)
-		elf_end(cfi->elf);
+	dwarf_file_close(&cfi->debug);
+	dwarf_file_close(&cfi->file);
 	free(cfi->rows);
 	free(cfi);
 }

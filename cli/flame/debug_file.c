@@ -11,7 +11,7 @@
 #define FOLDER "/usr/lib/debug"
 
 static bool try_path(const struct object *object, const char *path,
-		     struct elf_file *ret_file)
+		     const struct build_id *id, struct elf_file *ret_file)
 {
 	struct bytes bytes = {.fd = root_open(object->root, path, true)};
 	struct stat stat;
@@ -21,8 +21,7 @@ static bool try_path(const struct object *object, const char *path,
 	if (fstat(bytes.fd, &stat) == 0) {
 		bytes.size = (uint64_t)stat.st_size;
 		if (elf_file_open(ret_file, &bytes) == 0) {
-			if (build_id_equal(&object->file.build_id,
-					   &ret_file->build_id))
+			if (build_id_equal(id, &ret_file->build_id))
 				return true;
 			elf_file_close(ret_file);
 		}
@@ -32,9 +31,9 @@ static bool try_path(const struct object *object, const char *path,
 	return false;
 }
 
-static bool try_build_id(const struct object *object, struct elf_file *ret_file)
+static bool try_build_id(const struct object *object, const struct build_id *id,
+			 struct elf_file *ret_file)
 {
-	const struct build_id *id = &object->file.build_id;
 	char path[sizeof(FOLDER) + 64];
 	int length = snprintf(path, sizeof(path), FOLDER "/.build-id/%02x/",
 			      id->bytes[0]);
@@ -43,7 +42,7 @@ static bool try_build_id(const struct object *object, struct elf_file *ret_file)
 		length += snprintf(path + length, sizeof(path) - (size_t)length,
 				   "%02x", id->bytes[i]);
 	snprintf(path + length, sizeof(path) - (size_t)length, ".debug");
-	return try_path(object, path, ret_file);
+	return try_path(object, path, id, ret_file);
 }
 
 static bool try_folder(const struct object *object, const char *before,
@@ -56,7 +55,7 @@ static bool try_folder(const struct object *object, const char *before,
 	if ((size_t)snprintf(path, sizeof(path), "%s%.*s%s%s", before, folder,
 			     object->path, between, name) >= sizeof(path))
 		return false;
-	return try_path(object, path, ret_file);
+	return try_path(object, path, &object->file.build_id, ret_file);
 }
 
 static bool try_link(const struct object *object, struct elf_file *ret_file)
@@ -79,5 +78,15 @@ bool debug_file_open(const struct object *object, struct elf_file *ret_file)
 {
 	if (object->file.build_id.size == 0 || *object->path != '/')
 		return false;
-	return try_build_id(object, ret_file) || try_link(object, ret_file);
+	return try_build_id(object, &object->file.build_id, ret_file) ||
+	       try_link(object, ret_file);
+}
+
+bool debug_file_open_shared(const struct object *object, const char *path,
+			    const struct build_id *id,
+			    struct elf_file *ret_file)
+{
+	return id->size > 0 &&
+	       (try_build_id(object, id, ret_file) ||
+		(*path == '/' && try_path(object, path, id, ret_file)));
 }

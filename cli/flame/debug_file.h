@@ -12,4 +12,9 @@
  */
 bool debug_file_open(const struct object *object, struct elf_file *ret_file);
 
+/* And of what dwz took out of several of them, by its id, or else a path. */
+bool debug_file_open_shared(const struct object *object, const char *path,
+			    const struct build_id *id,
+			    struct elf_file *ret_file);
+
 #endif

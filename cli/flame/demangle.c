@@ -20,11 +20,44 @@ static int is_mangled(const char *name)
 #ifdef HAVE_LIBIBERTY
 
 #include <libiberty/demangle.h>
+#include <setjmp.h>
+
+/*
+ * A short name can stand for gigabytes, as its parts refer to each other: what
+ * does not fit is shown as it is. Neither function can be told to stop, nor
+ * holds anything that would be lost, but for some bytes of Rust's.
+ */
+struct text {
+	jmp_buf full;
+	size_t length;
+	char bytes[65536];
+};
+
+static void append(const char *part, size_t length, void *opaque)
+{
+	struct text *text = opaque;
+
+	if (length >= sizeof(text->bytes) - text->length)
+		longjmp(text->full, 1);
+	memcpy(text->bytes + text->length, part, length);
+	text->length += length;
+}
 
 char *demangle(const char *name)
 {
+	static struct text text;
+
+	if (!is_mangled(name) || setjmp(text.full))
+		return NULL;
+	text.length = 0;
 	/* Without parameters, as profilers show names. */
-	return is_mangled(name) ? cplus_demangle(name, DMGL_NO_OPTS) : NULL;
+	if (!rust_demangle_callback(name, DMGL_NO_OPTS, append, &text)) {
+		text.length = 0;
+		if (!cplus_demangle_v3_callback(name, DMGL_NO_OPTS, append,
+						&text))
+			return NULL;
+	}
+	return strndup(text.bytes, text.length);
 }
 
 const char *demangle_engine(void)
@@ -35,6 +68,9 @@ const char *demangle_engine(void)
 #else
 
 #include <dlfcn.h>
+#include <stdbool.h>
+
+#define MAX_REFERENCES 16
 
 typedef char *demangle_function(const char *, char *, size_t *, int *);
 
@@ -64,9 +100,30 @@ static void cut_hash(char *name)
 		name[length - 19] = '\0';
 }
 
+/*
+ * A short name can stand for gigabytes, as its parts refer to each other, and
+ * the library's function cannot be stopped. Each reference can but multiply:
+ * of a few the product is small. Packs ("Dp", "sp" in an expression) multiply
+ * by their length.
+ */
+static bool may_explode(const char *name)
+{
+	size_t references = 0;
+
+	if (strstr(name, "Dp") || (strstr(name, "sp") && strpbrk(name, "ADX")))
+		return true;
+	for (; *name; name++)
+		references +=
+			(*name == 'S' || *name == 'T') &&
+			(name[1] == '_' || (name[1] >= '0' && name[1] <= '9') ||
+			 (name[1] >= 'A' && name[1] <= 'Z'));
+	return references > MAX_REFERENCES;
+}
+
 char *demangle(const char *name)
 {
-	demangle_function *function = is_mangled(name) ? find() : NULL;
+	bool usable = is_mangled(name) && !may_explode(name);
+	demangle_function *function = usable ? find() : NULL;
 	int status;
 	char *readable = function ? function(name, NULL, NULL, &status) : NULL;
 

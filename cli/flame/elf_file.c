@@ -10,7 +10,8 @@
 /* More than any linker writes, and little enough to be read. */
 #define MAX_HEADERS 65536
 #define MAX_NOTE    (UINT64_C(64) * 1024)
-#define MAX_COPY    (UINT64_C(1) << 30)
+#define MAX_NAMES   (UINT64_C(1) << 20)
+#define MAX_COPY    (UINT64_C(256) << 20)
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -81,6 +82,18 @@ static void read_segments(struct elf_file *file, const Elf64_Ehdr *header)
 		file->n_segments = header->e_phnum;
 }
 
+/* Nothing that libelf would understand otherwise. */
+static bool read_names(struct elf_file *file, const Elf64_Shdr *section)
+{
+	size_t size = section->sh_size;
+
+	if (section->sh_type != SHT_STRTAB || size == 0 || size > MAX_NAMES)
+		return false;
+	file->names = elf_file_copy(file, section);
+	file->names_size = size;
+	return file->names && file->names[size - 1] == '\0';
+}
+
 /* elf(5): where there are too many for the header, section 0 counts them. */
 static void read_sections(struct elf_file *file, const Elf64_Ehdr *header)
 {
@@ -102,12 +115,8 @@ static void read_sections(struct elf_file *file, const Elf64_Ehdr *header)
 		return;
 	file->sections = bytes_copy(&file->bytes, header->e_shoff,
 				    n * sizeof(*file->sections));
-	if (!file->sections)
+	if (!file->sections || !read_names(file, &file->sections[names]))
 		return;
-	file->names = elf_file_copy(file, &file->sections[names]);
-	if (!file->names)
-		return;
-	file->names_size = file->sections[names].sh_size;
 	file->n_sections = n;
 }
 
@@ -190,6 +199,7 @@ int elf_file_open(struct elf_file *file, const struct bytes *bytes)
 	}
 	read_segments(file, header);
 	read_sections(file, header);
+	file->refused = header->e_shoff != 0 && file->n_sections == 0;
 	free(header);
 	read_build_id(file);
 	return 0;
@@ -222,16 +232,22 @@ bool elf_file_address(const struct elf_file *file, uint64_t offset,
 	return false;
 }
 
+const char *elf_file_name(const struct elf_file *file, size_t number)
+{
+	const Elf64_Shdr *section = &file->sections[number];
+
+	/* A NUL stands behind the last of them. */
+	return section->sh_name < file->names_size
+		       ? file->names + section->sh_name
+		       : "";
+}
+
 const Elf64_Shdr *elf_file_section(const struct elf_file *file,
 				   const char *name)
 {
 	for (size_t i = 0; i < file->n_sections; i++) {
-		const Elf64_Shdr *section = &file->sections[i];
-
-		/* A NUL stands behind the last of them. */
-		if (section->sh_name < file->names_size &&
-		    strcmp(file->names + section->sh_name, name) == 0)
-			return section;
+		if (strcmp(elf_file_name(file, i), name) == 0)
+			return &file->sections[i];
 	}
 	return NULL;
 }

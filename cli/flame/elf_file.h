@@ -43,6 +43,7 @@ struct elf_file {
 	size_t n_sections;
 	char *names; /* of the sections */
 	size_t names_size;
+	bool refused; /* it has sections, and they are not to be read */
 	struct build_id build_id;
 };
 
@@ -56,6 +57,9 @@ void elf_file_close(struct elf_file *file);
  */
 bool elf_file_address(const struct elf_file *file, uint64_t offset,
 		      uint64_t *ret_address);
+
+/* Of a section by its number; empty if it has none. */
+const char *elf_file_name(const struct elf_file *file, size_t number);
 
 /* NULL if there is none. */
 const Elf64_Shdr *elf_file_section(const struct elf_file *file,

@@ -5,15 +5,21 @@
  * each time, and takes minutes.
  */
 #include <dwarf.h>
-#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "debug_file.h"
+#include "dwarf_file.h"
 #include "inlines.h"
 
 /* Reading debug information is to take no longer, of all objects together. */
 #define BUDGET_NS INT64_C(3000000000)
 #define MAX_DEPTH 64
+/* Many units may share one list: those of all that is open. */
+#define MAX_RANGES ((size_t)1 << 22)
 
 struct range {
 	uint64_t low;
@@ -36,14 +42,18 @@ struct unit {
 };
 
 struct inlines {
-	Elf *elf;
-	Dwarf *dwarf;
+	struct dwarf_file file;
+	struct elf_file shared_elf; /* of several, by dwz */
+	struct dwarf_file shared;
 	struct unit *units;
 	size_t n_units;
 	struct ranges of_units; /* sorted */
 };
 
 static int64_t spent_ns;
+static int64_t end_ns; /* of what is being looked up */
+static size_t n_ranges;
+static bool gave_up;
 
 static int64_t now(void)
 {
@@ -55,11 +65,25 @@ static int64_t now(void)
 
 bool inlines_gave_up(void)
 {
-	return spent_ns > BUDGET_NS;
+	return gave_up;
+}
+
+/* To ask for the time costs more than a step. */
+static bool goes_on(void)
+{
+	static uint32_t steps;
+
+	if (!gave_up && ++steps % 1024 == 0 && now() > end_ns)
+		gave_up = true;
+	return !gave_up;
 }
 
 static void add_range(struct ranges *ranges, const struct range *range)
 {
+	if (n_ranges == MAX_RANGES) {
+		gave_up = true;
+		return;
+	}
 	if (ranges->n == ranges->capacity) {
 		size_t capacity = ranges->capacity ? ranges->capacity * 2 : 64;
 		struct range *list =
@@ -71,6 +95,7 @@ static void add_range(struct ranges *ranges, const struct range *range)
 		ranges->capacity = capacity;
 	}
 	ranges->list[ranges->n++] = *range;
+	n_ranges++;
 }
 
 static void add_die(struct ranges *ranges, Dwarf_Die *die, uint32_t unit,
@@ -81,7 +106,8 @@ static void add_die(struct ranges *ranges, Dwarf_Die *die, uint32_t unit,
 	Dwarf_Addr base, low, high;
 	ptrdiff_t offset = 0;
 
-	while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
+	while (goes_on() &&
+	       (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
 		range.low = low;
 		range.high = high;
 		/* What the linker threw away begins at 0, or at its end. */
@@ -112,12 +138,10 @@ static bool may_hold_code(int tag)
 static void walk(struct unit *unit, uint32_t number, Dwarf_Die *top)
 {
 	Dwarf_Die dies[MAX_DEPTH];
-	int64_t end = now() + BUDGET_NS - spent_ns;
 	int status = dwarf_child(top, &dies[0]);
-	uint32_t depth = 0, steps = 0;
+	uint32_t depth = 0;
 
-	/* To ask for the time costs more than a step. */
-	while (++steps % 1024 || now() < end) {
+	while (goes_on()) {
 		int tag;
 
 		while (status != 0) {
@@ -149,8 +173,8 @@ static void list_units(struct inlines *inlines)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 
-	while (dwarf_get_units(inlines->dwarf, cu, &cu, NULL, NULL, &die,
-			       NULL) == 0) {
+	while (goes_on() && dwarf_get_units(inlines->file.dwarf, cu, &cu, NULL,
+					    NULL, &die, NULL) == 0) {
 		uint32_t number = (uint32_t)inlines->n_units;
 		struct unit *units =
 			realloc(inlines->units, (number + 1) * sizeof(*units));
@@ -167,6 +191,33 @@ static void list_units(struct inlines *inlines)
 		      sizeof(struct range), compare);
 }
 
+/*
+ * libdw opens the file that .gnu_debugaltlink names when it first needs it,
+ * whatever and wherever it is, unless it is given one.
+ */
+static bool open_shared(struct inlines *inlines, const struct object *object)
+{
+	struct build_id id = {0};
+	const char *path;
+	const void *bytes;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(inlines->file.dwarf, &path,
+						    &bytes);
+
+	if (size == 0)
+		return true;
+	if (size < 0 || size > BUILD_ID_SIZE)
+		return false;
+	id.size = (uint8_t)size;
+	memcpy(id.bytes, bytes, (size_t)size);
+	if (!debug_file_open_shared(object, path, &id, &inlines->shared_elf) ||
+	    !dwarf_file_open(&inlines->shared, &inlines->shared_elf) ||
+	    dwelf_dwarf_gnu_debugaltlink(inlines->shared.dwarf, &path,
+					 &bytes) != 0)
+		return false;
+	dwarf_setalt(inlines->file.dwarf, inlines->shared.dwarf);
+	return true;
+}
+
 static struct inlines *open_inlines(struct object *object)
 {
 	struct inlines *inlines;
@@ -180,12 +231,9 @@ static struct inlines *open_inlines(struct object *object)
 	inlines = calloc(1, sizeof(*inlines));
 	if (!inlines)
 		return NULL;
-	elf_version(EV_CURRENT);
-	inlines->elf = elf_begin(file->bytes.fd, ELF_C_READ, NULL);
-	if (inlines->elf)
-		inlines->dwarf =
-			dwarf_begin_elf(inlines->elf, DWARF_C_READ, NULL);
-	if (inlines->dwarf)
+	inlines->shared_elf.bytes.fd = -1;
+	if (dwarf_file_open(&inlines->file, file) &&
+	    open_shared(inlines, object))
 		list_units(inlines);
 	return inlines;
 }
@@ -194,14 +242,18 @@ void inlines_close(struct inlines *inlines)
 {
 	if (!inlines)
 		return;
-	for (size_t i = 0; i < inlines->n_units; i++)
+	for (size_t i = 0; i < inlines->n_units; i++) {
+		n_ranges -= inlines->units[i].inlined.n;
 		free(inlines->units[i].inlined.list);
+	}
+	n_ranges -= inlines->of_units.n;
 	free(inlines->units);
 	free(inlines->of_units.list);
-	if (inlines->dwarf)
-		dwarf_end(inlines->dwarf);
-	if (inlines->elf)
-		elf_end(inlines->elf);
+	dwarf_file_close(&inlines->file);
+	dwarf_file_close(&inlines->shared);
+	elf_file_close(&inlines->shared_elf);
+	if (inlines->shared_elf.bytes.fd >= 0)
+		close(inlines->shared_elf.bytes.fd);
 	free(inlines);
 }
 
@@ -225,7 +277,7 @@ static struct unit *find_unit(struct inlines *inlines, uint64_t address)
 	unit = &inlines->units[ranges->list[low - 1].unit];
 	if (!unit->walked) {
 		unit->walked = true;
-		if (dwarf_offdie(inlines->dwarf, unit->die, &die))
+		if (dwarf_offdie(inlines->file.dwarf, unit->die, &die))
 			walk(unit, ranges->list[low - 1].unit, &die);
 	}
 	return unit;
@@ -240,7 +292,7 @@ static const char *name_of(struct inlines *inlines, Dwarf_Off offset)
 	const char *name = NULL;
 	Dwarf_Die die;
 
-	if (!dwarf_offdie(inlines->dwarf, offset, &die))
+	if (!dwarf_offdie(inlines->file.dwarf, offset, &die))
 		return NULL;
 	for (size_t i = 0; i < 3 && !name; i++) {
 		if (dwarf_attr_integrate(&die, attributes[i], &attribute))
@@ -281,6 +333,7 @@ size_t inlines_find(struct object *object, uint64_t address,
 
 	if (!object->is_elf || inlines_gave_up())
 		return 0;
+	end_ns = start + BUDGET_NS - spent_ns;
 	if (!object->has_inlines) {
 		object->has_inlines = true;
 		object->inlines = open_inlines(object);
@@ -288,5 +341,6 @@ size_t inlines_find(struct object *object, uint64_t address,
 	if (object->inlines)
 		n = find(object->inlines, address, ret_names);
 	spent_ns += now() - start;
+	gave_up |= spent_ns > BUDGET_NS;
 	return n;
 }

@@ -15,6 +15,7 @@
 #include "slurp.h"
 
 #define MAX_SIZE ((size_t)256 << 20)
+#define MAX_NAME 4096
 #define TRY_NS	 INT64_C(1000000000)
 
 struct entry {
@@ -88,26 +89,60 @@ static char *read_map(struct profile *profile, struct process *process,
 	return slurp_fd(fd, MAX_SIZE, ret_length);
 }
 
+/*
+ * The text goes at once: each of many processes may have one. Neighbours in one
+ * function share its name.
+ */
+static bool keep_names(struct jit_map *map)
+{
+	struct slice last = {NULL, 0};
+	char *kept = NULL;
+
+	for (size_t i = 0; i < map->n; i++) {
+		struct slice *name = &map->names[i];
+
+		if (name->length == 0)
+			continue;
+		if (name->text != last.text) {
+			last = *name;
+			if (last.length > MAX_NAME)
+				last.length = MAX_NAME;
+			kept = malloc(last.length);
+			if (!kept)
+				return false;
+			memcpy(kept, last.text, last.length);
+			map->kept[map->n_kept++] = kept;
+		}
+		*name = (struct slice){kept, last.length};
+	}
+	return true;
+}
+
 static bool add_map(struct jit *jit, struct profile *profile,
 		    const struct entry *entries, size_t n)
 {
 	struct jit_map *map = &jit->maps[jit->n_maps++];
 	struct slice text = {NULL, 0};
+	char *content;
+	bool ok = true;
 
 	map->process = entries->process;
 	map->addresses = calloc(n, sizeof(*map->addresses));
 	map->names = calloc(n, sizeof(*map->names));
-	if (!map->addresses || !map->names)
+	map->kept = calloc(n, sizeof(*map->kept));
+	if (!map->addresses || !map->names || !map->kept)
 		return false;
 	map->n = n;
 	for (size_t i = 0; i < n; i++)
 		map->addresses[i] = entries[i].address;
-	map->text = read_map(profile, entries->process, &text.length);
-	if (map->text) {
-		text.text = map->text;
+	content = read_map(profile, entries->process, &text.length);
+	if (content) {
+		text.text = content;
 		perf_map_resolve(text, map->addresses, n, map->names);
+		ok = keep_names(map);
 	}
-	return true;
+	free(content);
+	return ok;
 }
 
 static size_t list_entries(const struct stacks *stacks, struct entry *entries)
@@ -147,7 +182,9 @@ bool jit_open(struct jit *jit, const struct stacks *stacks,
 void jit_close(struct jit *jit)
 {
 	for (size_t i = 0; i < jit->n_maps; i++) {
-		free(jit->maps[i].text);
+		for (size_t j = 0; j < jit->maps[i].n_kept; j++)
+			free(jit->maps[i].kept[j]);
+		free(jit->maps[i].kept);
 		free(jit->maps[i].addresses);
 		free(jit->maps[i].names);
 	}

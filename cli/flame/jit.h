@@ -9,10 +9,11 @@
 
 struct jit_map {
 	const struct process *process;
-	char *text;
 	uint64_t *addresses;
-	struct slice *names;
+	struct slice *names; /* parts of what is kept */
 	size_t n;
+	char **kept;
+	size_t n_kept;
 };
 
 struct jit {

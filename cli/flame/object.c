@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +117,7 @@ static bool try_file(struct object *object, int fd)
 
 	if (fd < 0)
 		return false;
-	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
+	if (fstat(fd, &stat) == 0) {
 		bytes.size = (uint64_t)stat.st_size;
 		if (elf_file_open(&object->file, &bytes) == 0) {
 			if (object->build_id.size == 0 ||
@@ -144,7 +142,7 @@ static bool try_mapped(struct object *object, const struct object_place *place)
 		 (int)living_thread(place->pid),
 		 (unsigned long long)place->start,
 		 (unsigned long long)place->end);
-	return try_file(object, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+	return try_file(object, root_open(NULL, path, true));
 }
 
 /* The program's own file: who may not read map_files may read this. */
@@ -161,7 +159,7 @@ static bool try_program(struct object *object, const struct object_place *place)
 	target[length] = '\0';
 	if (strcmp(target, object->path) != 0)
 		return false;
-	return try_file(object, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+	return try_file(object, root_open(NULL, path, true));
 }
 
 /* The kernel's own piece of code, the same in all processes of this kind. */
@@ -226,9 +224,14 @@ const struct symbols *object_symbols(struct object *object)
 	if (symbols_read(&object->symbols, &object->file))
 		return &object->symbols;
 	/* Only what it exports: what was stripped knows it all. */
-	if (object->has_debug && symbols_read(&more, &object->debug)) {
-		symbols_free(&object->symbols);
+	if (!object->has_debug)
+		return &object->symbols;
+	if (symbols_read(&more, &object->debug)) {
+		struct symbols fewer = object->symbols;
+
 		object->symbols = more;
+		more = fewer;
 	}
+	symbols_free(&more);
 	return &object->symbols;
 }

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* Each costs a look at all that stands before it. */
+#define MAX_TIMES 64
+
 static bool is_blank(char byte)
 {
 	return byte == ' ' || byte == '\t';
@@ -154,13 +157,16 @@ static bool find_time(struct slice line, size_t end, size_t *ret_begin)
 bool perf_parse_header(struct slice line, struct perf_header *ret_header)
 {
 	struct perf_header header = {.event = {"", 0}, .rest = {"", 0}};
+	unsigned int times = 0;
 
+	trim(&line);
 	/* The last time is that of the line: a thread may be named like one. */
-	for (size_t end = line.size; end > 0; end--) {
+	for (size_t end = line.size; end > 0 && times < MAX_TIMES; end--) {
 		size_t begin;
 
 		if (line.at[end - 1] != ':' || !find_time(line, end, &begin))
 			continue;
+		times++;
 		if (!parse_thread((struct slice){line.at, begin}, &header))
 			continue;
 		parse_event((struct slice){line.at + end, line.size - end},

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profile_store.h"
+#include "text.h"
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -317,14 +318,19 @@ void profile_free(struct profile *profile)
 int profile_note(struct profile *profile, const char *format, ...)
 {
 	struct profile_about *about = &profile->about;
-	char **notes, *note;
+	char **notes, *note, *raw;
 	va_list args;
 	int length;
 
 	va_start(args, format);
-	length = vasprintf(&note, format, args);
+	length = vasprintf(&raw, format, args);
 	va_end(args);
 	if (length < 0)
+		return -ENOMEM;
+	/* Formats that hold notes want UTF-8, and paths may be anything. */
+	note = text_clean(raw, SIZE_MAX);
+	free(raw);
+	if (!note)
 		return -ENOMEM;
 	for (size_t i = 0; i < about->n_notes; i++) {
 		if (strcmp(about->notes[i], note) == 0) {

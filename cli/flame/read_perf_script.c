@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "perf_line.h"
@@ -151,20 +152,26 @@ static int tell_unit(struct reading *reading, const char *event)
 			reading->periods_differ ? 1 : (int64_t)reading->period;
 	if (!reading->periods_differ)
 		return 0;
-	about->unit = text_clean(clock ? "ns" : event, 60);
+	about->unit = strdup(clock ? "ns" : event);
 	return about->unit ? 0 : -ENOMEM;
+}
+
+/* To be freed. */
+static char *event_of(const struct reading *reading)
+{
+	char *name = strndup(reading->event.at, reading->event.size);
+	char *clean = name ? text_clean(name, 60) : NULL;
+
+	free(name);
+	return clean;
 }
 
 static int tell(struct reading *reading)
 {
 	struct profile *profile = reading->profile;
-	char event[64];
-	int err;
+	char *event = event_of(reading);
+	int err = event ? tell_unit(reading, event) : -ENOMEM;
 
-	snprintf(event, sizeof(event), "%.*s",
-		 reading->event.size < 60 ? (int)reading->event.size : 60,
-		 reading->event.at);
-	err = tell_unit(reading, event);
 	if (!err && reading->n_other_events > 0)
 		err = profile_note(profile,
 				   "left out: %lu samples of other events than "
@@ -174,6 +181,7 @@ static int tell(struct reading *reading)
 		err = profile_note(
 			profile, "left out: %lu line%s outside of samples",
 			reading->n_bad, reading->n_bad == 1 ? "" : "s");
+	free(event);
 	return err;
 }
 

@@ -91,23 +91,41 @@ static int open_below(int root, const char *path, uint64_t flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int root_open(const struct root *root, const char *path, bool follow)
+/*
+ * A place becomes a file to read. To open a device or a FIFO can act on it, so
+ * what it is was asked for before. Takes the place over.
+ */
+static int open_place(int place)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-		    (follow ? 0 : O_NOFOLLOW);
+	char path[32];
 	struct stat stat;
-	int fd;
+	int fd = -EINVAL;
 
-	if (root) {
-		fd = open_below(root->fd, path, (uint64_t)flags);
-	} else {
-		fd = open(path, flags);
+	if (fstat(place, &stat) != 0) {
+		fd = -errno;
+	} else if (S_ISLNK(stat.st_mode)) {
+		fd = -ELOOP;
+	} else if (S_ISREG(stat.st_mode)) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (fd < 0)
 			fd = -errno;
 	}
-	if (fd >= 0 && (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode))) {
-		close(fd);
-		return -EINVAL;
-	}
+	close(place);
 	return fd;
+}
+
+int root_open(const struct root *root, const char *path, bool follow)
+{
+	int flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
+	int place;
+
+	if (root) {
+		place = open_below(root->fd, path, (uint64_t)flags);
+	} else {
+		place = open(path, flags);
+		if (place < 0)
+			place = -errno;
+	}
+	return place < 0 ? place : open_place(place);
 }

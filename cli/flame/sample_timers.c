@@ -156,7 +156,14 @@ static void tell(const struct reader *reader)
 {
 	struct session *session = reader->session;
 	struct profile *profile = session->profile;
+	uint64_t unsampled =
+		read_count(reader, offsetof(struct samples, unsampled));
 
+	if (unsampled > 0)
+		profile_note(profile,
+			     "not sampled: %" PRIu64 " threads that got no "
+			     "timer (ulimit -i)",
+			     unsampled);
 	session->lost += read_count(reader, offsetof(struct samples, lost));
 	profile_note(profile,
 		     "perf events are denied here, or too much memory is "

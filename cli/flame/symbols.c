@@ -6,6 +6,10 @@
 
 /* A function that stands around others is looked for this far back. */
 #define MAX_NESTED 16
+/* Of the tables of all files together. */
+#define MAX_HELD (UINT64_C(512) << 20)
+
+static uint64_t held;
 
 static bool is_code(const struct elf_file *file, const Elf64_Sym *symbol)
 {
@@ -97,6 +101,18 @@ static void cut_versions(struct symbols *symbols)
 	}
 }
 
+/* Sizes say anything, and holes of files are long. */
+static bool take_room(struct symbols *symbols, const Elf64_Shdr *section,
+		      const Elf64_Shdr *names)
+{
+	if (section->sh_size > MAX_HELD - held ||
+	    names->sh_size > MAX_HELD - held - section->sh_size)
+		return false;
+	symbols->held = section->sh_size + names->sh_size;
+	held += symbols->held;
+	return true;
+}
+
 static bool read_table(struct symbols *symbols, const struct elf_file *file,
 		       const Elf64_Shdr *section)
 {
@@ -107,6 +123,8 @@ static bool read_table(struct symbols *symbols, const struct elf_file *file,
 	if (section->sh_link >= file->n_sections)
 		return false;
 	names = &file->sections[section->sh_link];
+	if (!take_room(symbols, section, names))
+		return false;
 	table = elf_file_copy(file, section);
 	symbols->names = elf_file_copy(file, names);
 	symbols->list = table && symbols->names && n > 0
@@ -139,9 +157,11 @@ void symbols_free(struct symbols *symbols)
 {
 	free(symbols->list);
 	free(symbols->names);
+	held -= symbols->held;
 	symbols->list = NULL;
 	symbols->names = NULL;
 	symbols->n = 0;
+	symbols->held = 0;
 }
 
 const char *symbols_find(const struct symbols *symbols, uint64_t address)

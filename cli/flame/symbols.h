@@ -16,6 +16,7 @@ struct symbols {
 	struct symbol *list;
 	size_t n;
 	char *names;
+	uint64_t held; /* bytes of the file */
 };
 
 /*

@@ -23,6 +23,7 @@ setup_file() {
 	$CC -O2 "$sources/threads.c" -o threads -lpthread
 	$CC -O2 "$sources/processes.c" -o processes
 	javac --release 17 -d . "$sources/Burn.java" >/dev/null 2>&1 || true
+	$CC -O2 -rdynamic "$sources/no_timers.c" -o no_timers -lpthread
 	chmod 755 ./*
 	"$CPUCLOCK" flame true >facts 2>&1 || true
 	"$CPUCLOCK" info >>facts
@@ -355,6 +356,13 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --)
 		grep -q 'note: perf events are denied' "$out" || explain "no note"
 		grep -qE ' in_thread$' "$out" || explain "no stacks"
 	done
+}
+
+@test "and a thread that gets no timer deletes none" {
+	capture "$deny" EPERM perf_event_open -- "$CPUCLOCK" flame -F 199 \
+		-o "$folded" -- ./no_timers
+	[ "$code" -ne 77 ] || skip "no seccomp filter"
+	grep -qx 'deleted: 0' "$out" || explain "it deleted another's"
 }
 
 @test "and what it executes is followed, and its children" {

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -250,6 +251,24 @@ static void other_names_are_left_alone(void **state)
 	assert_null(demangle("_"));
 }
 
+/* pair<pair<...>, pair<...>>, each of two of the one before. */
+static void names_that_would_fill_memory_are_left_alone(void **state)
+{
+	char name[512] = "_Z1fISt4pairIiiE";
+	size_t length = strlen(name);
+
+	(void)state;
+	for (int i = 1; i < 18; i++) {
+		/* Number 1 is the first pair: "S_" is std::pair itself. */
+		char digit = i < 10 ? (char)('0' + i) : (char)('A' + i - 10);
+
+		length += (size_t)snprintf(name + length, sizeof(name) - length,
+					   "S0_IS%c_S%c_E", digit, digit);
+	}
+	snprintf(name + length, sizeof(name) - length, "Evv");
+	assert_null(demangle(name));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +285,7 @@ int main(void)
 		cmocka_unit_test(names_of_cpp_are_readable),
 		cmocka_unit_test(names_of_rust_are_readable_in_both_manners),
 		cmocka_unit_test(other_names_are_left_alone),
+		cmocka_unit_test(names_that_would_fill_memory_are_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,9 @@
  * What is mapped where, and objects that are cut or have bytes changed: their
  * frames may lack names, and that is all.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +21,7 @@
 
 #include "flame/cfi.h"
 #include "flame/inlines.h"
+#include "flame/jit.h"
 #include "flame/processes.h"
 #include "flame/slurp.h"
 #include "flame/stacks.h"
@@ -114,6 +118,52 @@ static void a_place_under_the_same_callers_is_one(void **state)
 	stacks_free(&stacks);
 }
 
+/* ---- Perf maps */
+
+static void write_file(const char *path, const char *bytes, size_t length);
+
+static size_t memory_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+static void of_a_perf_map_only_names_are_kept(void **state)
+{
+	static const char line[] = "1000 1000 function\n";
+	struct process process = {.inner_pid = 4194305,
+				  .has_owner = true,
+				  .owner = geteuid(),
+				  .map_fd = -1};
+	struct place place = {.kind = PLACE_MEMORY, .process = &process};
+	size_t length = (size_t)1 << 20, before = memory_in_use();
+	char *text = malloc(length);
+	struct stacks stacks = {0};
+	struct jit jit = {0};
+
+	(void)state;
+	memset(text, '\n', length);
+	memcpy(text, line, sizeof(line) - 1);
+	write_file("/tmp/perf-4194305.map", text, length);
+	free(text);
+	for (place.address = 0x0fff; place.address < 0x1008; place.address++)
+		stacks_push(&stacks, 0, &place);
+	assert_true(jit_open(&jit, &stacks, NULL));
+	unlink("/tmp/perf-4194305.map");
+	assert_true(memory_in_use() < before + length / 2);
+	for (place.address = 0x1000; place.address < 0x1008; place.address++) {
+		struct slice name = jit_find(&jit, &place);
+
+		assert_int_equal(name.length, 8);
+		assert_memory_equal(name.text, "function", 8);
+	}
+	place.address = 0x0fff;
+	assert_int_equal(jit_find(&jit, &place).length, 0);
+	jit_close(&jit);
+	stacks_free(&stacks);
+}
+
 /* ---- Objects */
 
 static void ask_everything(const char *path)
@@ -202,6 +252,31 @@ static void what_is_no_file_is_not_opened(void **state)
 	ask_everything("");
 }
 
+/* A FIFO tells whom it was opened by, as a device may act. */
+static void what_is_no_file_is_not_touched(void **state)
+{
+	char folder[] = "/tmp/cpuclock-test-XXXXXX", path[64], link[64];
+	int events = inotify_init1(IN_NONBLOCK);
+	char event[256];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	snprintf(link, sizeof(link), "%s/link", folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(symlink(path, link), 0);
+	assert_true(inotify_add_watch(events, path, IN_OPEN) >= 0);
+	assert_int_equal(root_open(NULL, path, false), -EINVAL);
+	assert_int_equal(root_open(NULL, link, true), -EINVAL);
+	assert_int_equal(root_open(NULL, link, false), -ELOOP);
+	ask_everything(link);
+	assert_int_equal(read(events, event, sizeof(event)), -1);
+	close(events);
+	unlink(link);
+	unlink(path);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,8 +284,10 @@ int main(void)
 		cmocka_unit_test(
 			a_child_has_what_its_parent_had_until_it_executes),
 		cmocka_unit_test(a_place_under_the_same_callers_is_one),
+		cmocka_unit_test(of_a_perf_map_only_names_are_kept),
 		cmocka_unit_test(damaged_objects_lack_names_and_nothing_else),
 		cmocka_unit_test(what_is_no_file_is_not_opened),
+		cmocka_unit_test(what_is_no_file_is_not_touched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
