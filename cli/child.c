@@ -11,17 +11,33 @@
 #include "child.h"
 #include "cmd.h"
 
-void child_watch_signals(struct child *child)
+static bool is_ignored(int signal)
+{
+	struct sigaction action;
+
+	return sigaction(signal, NULL, &action) == 0 &&
+	       action.sa_handler == SIG_IGN;
+}
+
+static void watch_signals(struct child *child, bool also_ignored)
 {
 	static const int signals[] = {SIGCHLD, SIGHUP,	SIGINT, SIGQUIT,
 				      SIGTERM, SIGUSR1, SIGUSR2};
 
-	sigemptyset(&child->watched);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaddset(&child->watched, signals[i]);
 	/* Ignored, it would take the exit status with it. */
 	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&child->watched);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		/* Blocked, it would be queued although it is ignored. */
+		if (also_ignored || !is_ignored(signals[i]))
+			sigaddset(&child->watched, signals[i]);
+	}
 	sigprocmask(SIG_BLOCK, &child->watched, &child->old_mask);
+}
+
+void child_watch_signals(struct child *child)
+{
+	watch_signals(child, false);
 }
 
 /* In the child. The pipe of the failure closes by itself if the command runs.
@@ -48,7 +64,8 @@ int child_start(struct child *child, char **command)
 {
 	int go[2], failure[2], err;
 
-	child_watch_signals(child);
+	/* The command may not ignore what this process was started to. */
+	watch_signals(child, true);
 	/* To wait for the children's children as well. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (pipe2(go, O_CLOEXEC) != 0)

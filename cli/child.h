@@ -22,7 +22,8 @@ struct child {
 	int failure; /* tells the errno of execvp */
 };
 
-/* SIGCHLD and what is passed on, blocked from now on, into child->watched. */
+/* Without a command: SIGCHLD and the signals that end the wait, but for those
+ * that are ignored, blocked from now on, into child->watched. */
 void child_watch_signals(struct child *child);
 
 /*

@@ -568,6 +568,26 @@ EOF
 	done
 }
 
+@test "signals that it was started to ignore do not end it" {
+	begin sleep 1
+	python3 - "$CPUCLOCK" "$pid" <<'EOF'
+import signal, subprocess, sys
+command, pid = sys.argv[1:]
+names = signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1
+child = subprocess.Popen(
+    [command, "stat", "-p", pid, "-i", "0.1", "-c", "5", "--json"],
+    stdout=subprocess.PIPE, text=True,
+    preexec_fn=lambda: [signal.signal(name, signal.SIG_IGN) for name in names])
+# It watches for signals from before the first report on.
+first = child.stdout.readline()
+for name in names:
+    child.send_signal(name)
+rest = child.communicate()[0].splitlines()
+assert child.returncode == 0, child.returncode
+assert first and len(rest) == 4, rest
+EOF
+}
+
 @test "2,000 threads are accounted, in the order of milliseconds each" {
 	begin sleep 2000
 	check "
