@@ -634,6 +634,14 @@ assert command['voluntary_switches'] >= 0
 		sleep 0.1"
 }
 
+@test "switches that the source does not count are the kernel's" {
+	check "
+known = any(r['voluntary_switches'] is not None for r in rows)
+for key in 'voluntary_switches', 'involuntary_switches':
+    assert known or sum_[key] == data['command'][key], sum_
+" -- sleep 0.01
+}
+
 @test "atop #112: a command of many threads is one process" {
 	check "
 assert len({r['pid'] for r in rows}) == 1, rows
