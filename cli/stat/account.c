@@ -287,6 +287,7 @@ int account_begin(struct account *account,
 	}
 	account->closed = closed;
 	cpuclock_snapshot_info(snapshot, &info);
+	account->knows_exits = info.knows_exits;
 	account->begin_ns = info.time_ns;
 	return 0;
 }

@@ -133,7 +133,9 @@ static void print_exits(const struct report *report, const struct view *view)
 	if (report->info.lost_exits > 0)
 		fprintf(report->stream,
 			"exited      %" PRIu64 " ended too fast to have rows "
-			"of their own\n",
+			"of their own; their time is\n"
+			"            missing from the sum if their process "
+			"ended too\n",
 			report->info.lost_exits);
 }
 

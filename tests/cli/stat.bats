@@ -540,6 +540,47 @@ assert len(walls) == 10 and abs(walls[5] - 0.1e9) < 0.01e9, walls'
 	done
 }
 
+@test "where ends are told of, it looks each second" {
+	begin sleep 1
+	check "
+assert data['scans']['count'] >= 3 or not data['source']['knows_exits']
+assert 1.05e9 < data['wall_ns']
+" -p "$pid" -d 1.1
+	"$CPUCLOCK" stat -p "$pid" -i 1.1 -c 1 --json | python3 -c '
+import json, sys
+data = json.load(sys.stdin)
+assert data["scans"]["count"] >= 3 or not data["source"]["knows_exits"]
+assert data["wall_ns"] > 1.05e9, data'
+}
+
+@test "ends that were lost are told of once" {
+	local source
+	for source in $SOURCES; do
+		python3 - "$CPUCLOCK" "$load" "$source" <<'EOF'
+import json, signal, subprocess, sys
+command, load, source = sys.argv[1:]
+load = subprocess.Popen([load, "ends", "20000"], text=True,
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+assert load.stdout.readline() == "ready\n"
+stat = subprocess.Popen(
+    [command, "stat", "-s", source, "-p", str(load.pid), "-i", "0.1", "-c",
+     "3", "--json"], text=True, stdout=subprocess.PIPE)
+try:
+    assert stat.stdout.readline()
+    if source != "proc":
+        stat.send_signal(signal.SIGSTOP)
+        print(file=load.stdin, flush=True)
+        assert load.stdout.readline() == "done\n"
+        stat.send_signal(signal.SIGCONT)
+    lost = [json.loads(line)["source"]["lost_exits"] for line in stat.stdout]
+    assert lost[-1] == 0 and (lost[0] > 0 or source == "proc"), lost
+finally:
+    load.kill()
+    stat.kill()
+EOF
+	done
+}
+
 @test "Ctrl-C ends and prints, other signals too" {
 	begin spin busy
 	local signal

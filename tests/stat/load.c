@@ -130,6 +130,29 @@ static void run_short(char **args)
 	printf("%lld\n", (long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
+static void *end_at_once(void *unused)
+{
+	return unused;
+}
+
+/* So many threads end, once a line can be read, and then "done": ends N */
+static void run_ends(char **args)
+{
+	ready();
+	if (getchar() == EOF)
+		exit(1);
+	for (int i = atoi(args[0]); i > 0; i--) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, end_at_once, NULL))
+			exit(1);
+		pthread_join(thread, NULL);
+	}
+	puts("done");
+	fflush(stdout);
+	pause();
+}
+
 /* The main thread ends, a thread works on: leaderless NAME */
 static void run_leaderless(char **args)
 {
@@ -250,16 +273,11 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(char **args);
 	} modes[] = {
-		{"sleep", run_sleep},
-		{"spin", run_spin},
-		{"bytes", run_bytes},
-		{"short", run_short},
-		{"leaderless", run_leaderless},
-		{"rename", run_rename},
-		{"reuse", run_reuse},
-		{"zombie", run_zombie},
-		{"unwaited", run_unwaited},
-
+		{"sleep", run_sleep},	{"spin", run_spin},
+		{"bytes", run_bytes},	{"short", run_short},
+		{"ends", run_ends},	{"leaderless", run_leaderless},
+		{"rename", run_rename}, {"reuse", run_reuse},
+		{"zombie", run_zombie}, {"unwaited", run_unwaited},
 		{"work", run_work},
 	};
 
