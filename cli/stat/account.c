@@ -96,10 +96,15 @@ static struct account_process *process_at(const struct account *account,
 	return (struct account_process *)account->processes.records + index;
 }
 
-/* Index of the youngest process that had this PID when a thread started. */
-static int64_t find_process(const struct account *account, pid_t pid,
-			    int64_t start_ns)
+/*
+ * Index of the youngest process that had the thread's PID when it started; -1
+ * if there is none, or only an earlier one than that of a main thread.
+ */
+static int64_t find_process(const struct account *account,
+			    const struct cpuclock_thread *thread)
 {
+	pid_t pid = thread->pid;
+	int64_t start_ns = thread->start_ns;
 	const struct cpuclock_process *latest =
 		cpuclock__list_find(&account->latest, pid, 0);
 	int64_t index = latest ? latest->threads : -1;
@@ -107,6 +112,10 @@ static int64_t find_process(const struct account *account, pid_t pid,
 	while (index >= 0 && process_at(account, index)->process.start_ns >
 				     start_ns + START_STEP_NS)
 		index = process_at(account, index)->older;
+	if (index >= 0 && thread->tid == pid &&
+	    start_ns > process_at(account, index)->process.start_ns +
+			       START_STEP_NS)
+		return -1;
 	return index;
 }
 
@@ -195,7 +204,7 @@ static int add_thread(struct account *account,
 {
 	struct account_thread first = {.thread = *now, .usage = no_usage};
 	struct usage usage = usage_since(now, before);
-	int64_t index = find_process(account, now->pid, now->start_ns);
+	int64_t index = find_process(account, now);
 	struct account_process *process;
 	struct account_thread *thread;
 	int err;

@@ -299,7 +299,8 @@ assert abs(rows[0]['percent'] - share) < 0.01" -p "$pid" -d 0.5 --by process
 	grep -qF '%cpu is of one CPU' "$out"
 }
 
-# reuse SOURCE ARG...: CSV while a PID is given anew, in $BATS_TEST_TMPDIR/csv.
+# reuse SOURCE ARGS [SECONDS]: CSV while a PID is given anew, in
+# $BATS_TEST_TMPDIR/csv; with SECONDS to one that uses so much, and ends.
 # In a namespace of its own nobody else takes the PID, or is hurt. ARGs can name
 # $pid, which gets it, and $load.
 reuse() {
@@ -308,20 +309,21 @@ reuse() {
 	# shellcheck disable=SC2016 # for the inner shell
 	unshare --pid --fork --mount-proc bash -c '
 		mkfifo "$1/line"
-		"$2" reuse <>"$1/line" >"$1/load" 2>&1 3>&- &
+		"$2" reuse $6 <>"$1/line" >"$1/load" 2>&1 3>&- &
 		load=$!
 		until grep -qs ready "$1/load"; do sleep 0.05; done
 		pid=$(head -n 1 "$1/load")
 		eval "\"\$3\" stat -s $4 --csv $5" >"$1/csv" 3>&- &
 		stat=$!
-		sleep 1
+		# It looks each second.
+		sleep "1${6:+.3}"
 		echo >"$1/line"
 		sleep 0.5
 		[ "$5" = "${5#*-i}" ] || kill "$stat"
 		wait "$stat"
 		kill "$load"
 		rm "$1/line" "$1/load"' \
-		bash "$BATS_TEST_TMPDIR" "$load" "$CPUCLOCK" "$1" "$2"
+		bash "$BATS_TEST_TMPDIR" "$load" "$CPUCLOCK" "$1" "$2" "${3-}"
 }
 
 @test "collectd #3773, htop #1441: a PID that is given anew is another process" {
@@ -347,6 +349,20 @@ EOF
 			grep -q '"first"' "$BATS_TEST_TMPDIR/csv"
 			lacks '"second"' "$BATS_TEST_TMPDIR/csv"
 		done
+	done
+}
+
+@test "a process that comes and goes does not stand for the one that had its PID" {
+	local source
+	for source in $SOURCES; do
+		# shellcheck disable=SC2016 # for the inner shell
+		reuse "$source" '-p $load,$pid -d 1.9 --by process' 0.2
+		python3 - "$BATS_TEST_TMPDIR/csv" <<'EOF'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+names = {r["name"]: int(r["total_ns"]) for r in rows}
+assert 0 <= names["first"] < 100e6 and "second" not in names, rows
+EOF
 	done
 }
 

@@ -193,12 +193,11 @@ static void kill_child(pid_t pid)
 }
 
 /* A child that has worked gives its PID to one that does not, once a line can
- * be read. */
+ * be read; or that works for so long, and ends: reuse [SECONDS] */
 static void run_reuse(char **args)
 {
 	pid_t pid = fork();
 
-	(void)args;
 	if (pid < 0)
 		exit(1);
 	if (pid == 0) {
@@ -214,8 +213,15 @@ static void run_reuse(char **args)
 	pid = fork_as(pid);
 	if (pid < 0)
 		exit(77);
-	if (pid == 0)
+	if (pid == 0) {
 		prctl(PR_SET_NAME, "second");
+		if (args[0]) {
+			burn(CLOCK_PROCESS_CPUTIME_ID, strtod(args[0], NULL));
+			_exit(0);
+		}
+	}
+	if (args[0])
+		waitpid(pid, NULL, 0);
 	pause();
 }
 
