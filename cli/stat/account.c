@@ -249,18 +249,21 @@ static int add_threads(struct account *account,
 	return err;
 }
 
-static int count_gone(const struct account *account)
+static void count_gone(struct account *account)
 {
-	int gone = 0;
-
+	account->gone = account->gone_unseen = 0;
 	for (size_t i = 0; i < account->processes.count; i++) {
 		const struct account_process *process =
 			process_at(account, (int64_t)i);
 
-		gone += account_has(account, process) &&
-			process->last_take != account->takes;
+		if (!account_has(account, process) ||
+		    process->last_take == account->takes)
+			continue;
+		account->gone++;
+		/* A zombie whose other threads work on uses more. */
+		account->gone_unseen += process->process.state != 'Z' ||
+					process->process.threads > 1;
 	}
-	return gone;
 }
 
 /* ---- Between files */
@@ -323,7 +326,7 @@ int account_add(struct account *account,
 	err = add_processes(account, snapshot);
 	if (!err)
 		err = add_threads(account, snapshot);
-	account->gone = count_gone(account);
+	count_gone(account);
 	return err;
 }
 

@@ -125,7 +125,8 @@ struct account {
 	uint64_t first_take;		  /* that this account begins with */
 	bool closed;			  /* no process is added */
 	int live_threads, live_processes; /* in the last snapshot */
-	int gone; /* processes that were there, and are not */
+	int gone;	 /* processes that were there, and are not */
+	int gone_unseen; /* of those, not seen with all that they have used */
 	bool knows_exits;
 	int64_t stale_ns; /* the most of any thread, in the last snapshot */
 	int64_t begin_ns, end_ns;

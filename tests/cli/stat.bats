@@ -382,6 +382,32 @@ EOF
 	check "assert rows" -a -d 0.01
 }
 
+@test "what a process used at its very end is said to be missing" {
+	local source child
+	for source in $SOURCES; do
+		"$load" sleep 1 >/dev/null 3>&- &
+		child=$!
+		# Its parent, this shell, waits for it at once.
+		(sleep 0.4 && kill "$child") 3>&- &
+		"$CPUCLOCK" stat -s "$source" -p "$child,$$" -d 0.8 \
+			>"$BATS_TEST_TMPDIR/text" 3>&- &
+		local stat=$!
+		wait "$child" || :
+		wait "$stat"
+		grep -qE '^missing +1 process ended: what it used .* not known$' \
+			"$BATS_TEST_TMPDIR/text"
+	done
+	# All of a zombie was seen.
+	begin zombie
+	child=$(pgrep -P "$pid")
+	"$CPUCLOCK" stat -p "$child,$$" -d 0.6 >"$BATS_TEST_TMPDIR/text" 3>&- &
+	stat=$!
+	sleep 0.3
+	kill "$pid"
+	wait "$stat"
+	lacks '^missing' "$BATS_TEST_TMPDIR/text"
+}
+
 @test "psutil #1110, systemd #749: nothing falls from report to report" {
 	local source
 	begin short 20
