@@ -29,6 +29,14 @@ static void add_times(struct cpuclock_times *sum,
 	sum->system_ns += times->system_ns;
 }
 
+static void subtract_times(struct cpuclock_times *sum,
+			   const struct cpuclock_times *times)
+{
+	sum->total_ns -= times->total_ns;
+	sum->user_ns -= times->user_ns;
+	sum->system_ns -= times->system_ns;
+}
+
 void usage_add(struct usage *sum, const struct usage *usage)
 {
 	add_times(&sum->times, &usage->times);
@@ -80,11 +88,8 @@ static struct usage usage_since(const struct cpuclock_thread *now,
 			      before ? &before->involuntary_switches : NULL),
 	};
 
-	if (before) {
-		usage.times.total_ns -= before->times.total_ns;
-		usage.times.user_ns -= before->times.user_ns;
-		usage.times.system_ns -= before->times.system_ns;
-	}
+	if (before)
+		subtract_times(&usage.times, &before->times);
 	return usage;
 }
 
@@ -172,12 +177,10 @@ static int add_processes(struct account *account,
 			return -ENOMEM;
 		process->process = *now;
 		process->last_take = account->takes;
-		add_times(&process->times, &now->times);
-		if (before) {
-			process->times.total_ns -= before->times.total_ns;
-			process->times.user_ns -= before->times.user_ns;
-			process->times.system_ns -= before->times.system_ns;
-		}
+		process->latest = now->times;
+		if (before)
+			subtract_times(&process->latest, &before->times);
+		add_times(&process->times, &process->latest);
 		account->live_processes += !process->foreign;
 	}
 	return 0;
@@ -198,6 +201,35 @@ open_unseen_process(struct account *account,
 
 /* ---- Threads */
 
+/*
+ * A thread that executes a program gets the TID and the start time of the main
+ * thread (de_thread of fs/exec.c): its counters are not to be held against
+ * those. What cannot be is cut to what the process has used by its own clock.
+ */
+static void limit_usage(struct usage *usage, int64_t most_ns)
+{
+	struct cpuclock_times *times = &usage->times;
+	double share = (double)times->system_ns / (double)times->total_ns;
+
+	times->total_ns = most_ns;
+	times->system_ns = (int64_t)(share * (double)most_ns);
+	times->user_ns = most_ns - times->system_ns;
+	usage->wait_ns = usage->voluntary = usage->involuntary = -1;
+}
+
+/* More than its process, and more than they were looked at apart? */
+static bool is_another(const struct account *account,
+		       const struct account_process *process,
+		       const struct usage *usage,
+		       const struct cpuclock_thread *before)
+{
+	return before && before->tid == before->pid &&
+	       process->last_take == account->takes &&
+	       usage->times.total_ns > process->latest.total_ns +
+					       account->spread_ns +
+					       before->stale_ns;
+}
+
 static int add_thread(struct account *account,
 		      const struct cpuclock_thread *now,
 		      const struct cpuclock_thread *before, bool ended)
@@ -216,6 +248,8 @@ static int add_thread(struct account *account,
 		return -ENOMEM;
 	thread =
 		cpuclock__list_find(&account->threads, now->tid, now->start_ns);
+	if (is_another(account, process, &usage, before))
+		limit_usage(&usage, process->latest.total_ns);
 	thread->thread = *now;
 	thread->ended = ended;
 	thread->foreign = process->foreign;
@@ -301,6 +335,7 @@ int account_begin(struct account *account,
 	cpuclock_snapshot_info(snapshot, &info);
 	account->knows_exits = info.knows_exits;
 	account->begin_ns = info.time_ns;
+	account->scan_ns = info.duration_ns;
 	return 0;
 }
 
@@ -318,6 +353,8 @@ int account_add(struct account *account,
 
 	cpuclock_snapshot_info(snapshot, &info);
 	account->end_ns = info.time_ns;
+	account->spread_ns = account->scan_ns + info.duration_ns;
+	account->scan_ns = info.duration_ns;
 	account->knows_exits = info.knows_exits;
 	account->stale_ns = 0;
 	account->live_threads = 0;

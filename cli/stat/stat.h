@@ -110,6 +110,7 @@ struct account_thread {
 struct account_process {
 	struct cpuclock_process process; /* its latest; first, for the list */
 	struct cpuclock_times times;	 /* used, by its own clock */
+	struct cpuclock_times latest;	 /* of that, since the last take */
 	struct usage seen;		 /* used by the threads seen */
 	int64_t older; /* index of the last holder of this PID; -1 */
 	uint64_t last_take;
@@ -128,8 +129,10 @@ struct account {
 	int gone;	 /* processes that were there, and are not */
 	int gone_unseen; /* of those, not seen with all that they have used */
 	bool knows_exits;
-	int64_t stale_ns; /* the most of any thread, in the last snapshot */
+	int64_t spread_ns; /* that looks of a take, and the last, can differ */
+	int64_t stale_ns;  /* the most of any thread, in the last snapshot */
 	int64_t begin_ns, end_ns;
+	int64_t scan_ns;    /* that the last take took */
 	int64_t earlier_ns; /* used before account_clear */
 };
 

@@ -428,6 +428,31 @@ for report in reports:
 	check "assert [r['name'] for r in rows] == ['renamed']" -p "$pid" -d 0.6
 }
 
+@test "exec by another thread: the main thread is not given what that one used" {
+	local source
+	for source in $SOURCES; do
+		python3 - "$CPUCLOCK" "$load" "$source" <<'EOF'
+import json, subprocess, sys, time
+command, load, source = sys.argv[1:]
+load = subprocess.Popen([load, "exec"], text=True, stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE)
+assert load.stdout.readline() == "ready\n"
+stat = subprocess.Popen(
+    [command, "stat", "-s", source, "-p", str(load.pid), "-i", "0.5", "-c",
+     "2", "--json"], text=True, stdout=subprocess.PIPE)
+try:
+    assert stat.stdout.readline()
+    print(file=load.stdin, flush=True)
+    rows = json.loads(stat.stdout.readline())["rows"]
+    assert len([r for r in rows if r["row"] == "thread"]) >= 1, rows
+    assert 0 < rows[-1]["total_ns"] < 0.15e9, rows
+finally:
+    load.kill()
+    stat.kill()
+EOF
+	done
+}
+
 @test "a zombie is shown, and has used nothing since" {
 	begin zombie
 	local zombie

@@ -76,6 +76,26 @@ static void start(void *(*work)(void *), const char *name)
 	pthread_attr_destroy(&attr);
 }
 
+static void *burn_and_execute(void *unused)
+{
+	burn(CLOCK_THREAD_CPUTIME_ID, 0.3);
+	ready();
+	/* A line is to be read. */
+	if (getchar() != EOF)
+		execl("/proc/self/exe", "stat_load", "sleep", "0", NULL);
+	exit(1);
+	return unused;
+}
+
+/* A thread that has worked executes a program that does not, once a line can be
+ * read: exec */
+static void run_exec(char **args)
+{
+	(void)args;
+	start(burn_and_execute, NULL);
+	pause();
+}
+
 /* Sleeping threads: sleep N */
 static void run_sleep(char **args)
 {
@@ -279,11 +299,18 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(char **args);
 	} modes[] = {
-		{"sleep", run_sleep},	{"spin", run_spin},
-		{"bytes", run_bytes},	{"short", run_short},
-		{"ends", run_ends},	{"leaderless", run_leaderless},
-		{"rename", run_rename}, {"reuse", run_reuse},
-		{"zombie", run_zombie}, {"unwaited", run_unwaited},
+		{"sleep", run_sleep},
+		{"spin", run_spin},
+		{"bytes", run_bytes},
+		{"short", run_short},
+		{"ends", run_ends},
+		{"exec", run_exec},
+		{"leaderless", run_leaderless},
+		{"rename", run_rename},
+		{"reuse", run_reuse},
+		{"zombie", run_zombie},
+		{"unwaited", run_unwaited},
+
 		{"work", run_work},
 	};
 
