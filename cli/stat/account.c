@@ -15,84 +15,6 @@
 /* Start times of `proc` come in such steps. */
 #define START_STEP_NS INT64_C(10000000)
 
-static void add_known(int64_t *sum, int64_t value)
-{
-	if (value >= 0)
-		*sum = (*sum < 0 ? 0 : *sum) + value;
-}
-
-static void add_times(struct cpuclock_times *sum,
-		      const struct cpuclock_times *times)
-{
-	sum->total_ns += times->total_ns;
-	sum->user_ns += times->user_ns;
-	sum->system_ns += times->system_ns;
-}
-
-static void subtract_times(struct cpuclock_times *sum,
-			   const struct cpuclock_times *times)
-{
-	sum->total_ns -= times->total_ns;
-	sum->user_ns -= times->user_ns;
-	sum->system_ns -= times->system_ns;
-}
-
-void usage_add(struct usage *sum, const struct usage *usage)
-{
-	add_times(&sum->times, &usage->times);
-	add_known(&sum->wait_ns, usage->wait_ns);
-	add_known(&sum->voluntary, usage->voluntary);
-	add_known(&sum->involuntary, usage->involuntary);
-}
-
-static const struct usage no_usage = {
-	.wait_ns = -1, .voluntary = -1, .involuntary = -1};
-
-struct cpuclock_times usage_rest(const struct cpuclock_times *sum,
-				 const struct cpuclock_times *part)
-{
-	struct cpuclock_times rest = {
-		.total_ns = sum->total_ns - part->total_ns,
-		.system_ns = sum->system_ns - part->system_ns,
-	};
-
-	/* Both splits are estimates. */
-	if (rest.total_ns < 0)
-		rest.total_ns = 0;
-	if (rest.system_ns < 0)
-		rest.system_ns = 0;
-	if (rest.system_ns > rest.total_ns)
-		rest.system_ns = rest.total_ns;
-	rest.user_ns = rest.total_ns - rest.system_ns;
-	return rest;
-}
-
-static int64_t since(int64_t now, const int64_t *before)
-{
-	return now < 0 || (before && *before < 0)
-		       ? -1
-		       : now - (before ? *before : 0);
-}
-
-static struct usage usage_since(const struct cpuclock_thread *now,
-				const struct cpuclock_thread *before)
-{
-	struct usage usage = {
-		.times = now->times,
-		.wait_ns =
-			since(now->wait_ns, before ? &before->wait_ns : NULL),
-		.voluntary = since(now->voluntary_switches,
-				   before ? &before->voluntary_switches : NULL),
-		.involuntary =
-			since(now->involuntary_switches,
-			      before ? &before->involuntary_switches : NULL),
-	};
-
-	if (before)
-		subtract_times(&usage.times, &before->times);
-	return usage;
-}
-
 /* ---- Processes */
 
 static struct account_process *process_at(const struct account *account,
@@ -179,8 +101,8 @@ static int add_processes(struct account *account,
 		process->last_take = account->takes;
 		process->latest = now->times;
 		if (before)
-			subtract_times(&process->latest, &before->times);
-		add_times(&process->times, &process->latest);
+			times_subtract(&process->latest, &before->times);
+		times_add(&process->times, &process->latest);
 		account->live_processes += !process->foreign;
 	}
 	return 0;
@@ -202,22 +124,11 @@ open_unseen_process(struct account *account,
 /* ---- Threads */
 
 /*
- * A thread that executes a program gets the TID and the start time of the main
+ * Has it used more than its process, and more than they were looked at apart? A
+ * thread that executes a program gets the TID and the start time of the main
  * thread (de_thread of fs/exec.c): its counters are not to be held against
- * those. What cannot be is cut to what the process has used by its own clock.
+ * those.
  */
-static void limit_usage(struct usage *usage, int64_t most_ns)
-{
-	struct cpuclock_times *times = &usage->times;
-	double share = (double)times->system_ns / (double)times->total_ns;
-
-	times->total_ns = most_ns;
-	times->system_ns = (int64_t)(share * (double)most_ns);
-	times->user_ns = most_ns - times->system_ns;
-	usage->wait_ns = usage->voluntary = usage->involuntary = -1;
-}
-
-/* More than its process, and more than they were looked at apart? */
 static bool is_another(const struct account *account,
 		       const struct account_process *process,
 		       const struct usage *usage,
@@ -249,7 +160,7 @@ static int add_thread(struct account *account,
 	thread =
 		cpuclock__list_find(&account->threads, now->tid, now->start_ns);
 	if (is_another(account, process, &usage, before))
-		limit_usage(&usage, process->latest.total_ns);
+		usage_limit(&usage, process->latest.total_ns);
 	thread->thread = *now;
 	thread->ended = ended;
 	thread->foreign = process->foreign;
@@ -406,6 +317,6 @@ account_process_times(const struct account_process *process)
 {
 	struct cpuclock_times times = account_process_exited(process);
 
-	add_times(&times, &process->seen.times);
+	times_add(&times, &process->seen.times);
 	return times;
 }

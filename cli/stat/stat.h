@@ -84,7 +84,7 @@ void stat_raise_file_limit(void);
  */
 void stat_drop_privileges(bool has_child, bool reads_proc, bool writes_file);
 
-/* ---- Account: who has used how much since it was begun */
+/* ---- Usage */
 
 struct usage {
 	struct cpuclock_times times;
@@ -93,12 +93,27 @@ struct usage {
 	int64_t involuntary;
 };
 
+extern const struct usage no_usage;
+
+void times_add(struct cpuclock_times *sum, const struct cpuclock_times *times);
+void times_subtract(struct cpuclock_times *sum,
+		    const struct cpuclock_times *times);
+
 /* Of the sum what is known of the parts. */
 void usage_add(struct usage *sum, const struct usage *usage);
 
 /* What is in the sum beyond a part, where it is; the total decides. */
 struct cpuclock_times usage_rest(const struct cpuclock_times *sum,
 				 const struct cpuclock_times *part);
+
+/* Of a thread since it was @before; of all its time if that is NULL. */
+struct usage usage_since(const struct cpuclock_thread *now,
+			 const struct cpuclock_thread *before);
+
+/* Cuts the times, in proportion; the rest is then not known. */
+void usage_limit(struct usage *usage, int64_t most_ns);
+
+/* ---- Account: who has used how much since it was begun */
 
 struct account_thread {
 	struct cpuclock_thread thread; /* its latest; first, for the list */
