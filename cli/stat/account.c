@@ -170,6 +170,23 @@ static int add_thread(struct account *account,
 	return 0;
 }
 
+/* Main threads first: by them it is known that a PID was given anew. */
+static int add_ended(struct account *account,
+		     const struct cpuclock_snapshot *snapshot, bool main)
+{
+	const struct cpuclock_thread *now, *before;
+	int err = 0;
+
+	for (size_t i = 0;
+	     !err && (now = cpuclock_snapshot_ended(snapshot, i, &before));
+	     i++) {
+		if (now->pid != account->hidden &&
+		    (now->tid == now->pid) == main)
+			err = add_thread(account, now, before, true);
+	}
+	return err;
+}
+
 static int add_threads(struct account *account,
 		       const struct cpuclock_snapshot *snapshot)
 {
@@ -185,13 +202,9 @@ static int add_threads(struct account *account,
 			account->stale_ns = now->stale_ns;
 		err = add_thread(account, now, before, false);
 	}
-	for (size_t i = 0;
-	     !err && (now = cpuclock_snapshot_ended(snapshot, i, &before));
-	     i++) {
-		if (now->pid != account->hidden)
-			err = add_thread(account, now, before, true);
-	}
-	return err;
+	if (!err)
+		err = add_ended(account, snapshot, true);
+	return err ? err : add_ended(account, snapshot, false);
 }
 
 static void count_gone(struct account *account)

@@ -300,7 +300,8 @@ assert abs(rows[0]['percent'] - share) < 0.01" -p "$pid" -d 0.5 --by process
 }
 
 # reuse SOURCE ARGS [SECONDS]: CSV while a PID is given anew, in
-# $BATS_TEST_TMPDIR/csv; with SECONDS to one that uses so much, and ends.
+# $BATS_TEST_TMPDIR/csv; with SECONDS to one whose two threads use so much each,
+# and end.
 # In a namespace of its own nobody else takes the PID, or is hurt. ARGs can name
 # $pid, which gets it, and $load.
 reuse() {
@@ -356,7 +357,7 @@ EOF
 	local source
 	for source in $SOURCES; do
 		# shellcheck disable=SC2016 # for the inner shell
-		reuse "$source" '-p $load,$pid -d 1.9 --by process' 0.2
+		reuse "$source" '-p $load,$pid -d 1.9 --by process' 0.1
 		python3 - "$BATS_TEST_TMPDIR/csv" <<'EOF'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], newline="")))

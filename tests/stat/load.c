@@ -192,6 +192,26 @@ static void run_rename(char **args)
 		burn(CLOCK_MONOTONIC, 1);
 }
 
+/* Works for so long, in so many threads: work SECONDS N */
+static void *work_for(void *seconds)
+{
+	burn(CLOCK_THREAD_CPUTIME_ID, *(const double *)seconds);
+	return NULL;
+}
+
+static void run_work(char **args)
+{
+	double seconds = strtod(args[0], NULL);
+	int n = atoi(args[1]);
+	pthread_t threads[64];
+
+	for (int i = 0; i < n && i < 64; i++)
+		pthread_create(&threads[i], NULL, work_for, &seconds);
+	for (int i = 0; i < n && i < 64; i++)
+		pthread_join(threads[i], NULL);
+	printf("%lld\n", (long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+}
+
 static pid_t fork_as(pid_t pid)
 {
 	struct clone_args clone = {
@@ -213,9 +233,10 @@ static void kill_child(pid_t pid)
 }
 
 /* A child that has worked gives its PID to one that does not, once a line can
- * be read; or that works for so long, and ends: reuse [SECONDS] */
+ * be read; or whose threads work for so long each, and end: reuse [SECONDS] */
 static void run_reuse(char **args)
 {
+	static char two[] = "2";
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -236,7 +257,7 @@ static void run_reuse(char **args)
 	if (pid == 0) {
 		prctl(PR_SET_NAME, "second");
 		if (args[0]) {
-			burn(CLOCK_PROCESS_CPUTIME_ID, strtod(args[0], NULL));
+			run_work((char *[]){args[0], two});
 			_exit(0);
 		}
 	}
@@ -271,26 +292,6 @@ static void run_unwaited(char **args)
 		_exit(0);
 	}
 	waitpid(-1, NULL, 0);
-}
-
-/* Works for so long, in so many threads: work SECONDS N */
-static void *work_for(void *seconds)
-{
-	burn(CLOCK_THREAD_CPUTIME_ID, *(const double *)seconds);
-	return NULL;
-}
-
-static void run_work(char **args)
-{
-	double seconds = strtod(args[0], NULL);
-	int n = atoi(args[1]);
-	pthread_t threads[64];
-
-	for (int i = 0; i < n && i < 64; i++)
-		pthread_create(&threads[i], NULL, work_for, &seconds);
-	for (int i = 0; i < n && i < 64; i++)
-		pthread_join(threads[i], NULL);
-	printf("%lld\n", (long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 int main(int argc, char **argv)
