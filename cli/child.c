@@ -12,16 +12,27 @@
 #include "cmd.h"
 #include "monotonic.h"
 
-void child_watch_signals(struct child *child)
+static bool is_ignored(int signal)
+{
+	struct sigaction action;
+
+	return sigaction(signal, NULL, &action) == 0 &&
+	       action.sa_handler == SIG_IGN;
+}
+
+void child_watch_signals(struct child *child, bool has_command)
 {
 	static const int signals[] = {SIGCHLD, SIGHUP,	SIGINT, SIGQUIT,
 				      SIGTERM, SIGUSR1, SIGUSR2};
 
-	sigemptyset(&child->watched);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaddset(&child->watched, signals[i]);
 	/* Ignored, it would take the exit status with it. */
 	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&child->watched);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		/* Blocked, it would be queued although it is ignored. */
+		if (has_command || !is_ignored(signals[i]))
+			sigaddset(&child->watched, signals[i]);
+	}
 	sigprocmask(SIG_BLOCK, &child->watched, &child->old_mask);
 }
 

@@ -24,9 +24,12 @@ struct child {
 	int failure; /* tells the errno of execvp */
 };
 
-/* SIGCHLD and what is passed on, blocked from now on, into child->watched. The
- * command gets the mask that was there before. */
-void child_watch_signals(struct child *child);
+/*
+ * SIGCHLD and what is passed on to a command, or without one ends the wait, are
+ * blocked from now on, into child->watched. What is ignored stays so without a
+ * command; the command gets the mask that was there before.
+ */
+void child_watch_signals(struct child *child, bool has_command);
 
 /*
  * After child_watch_signals. Forks a process that will be the command, as it is

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "escape.h"
 #include "utf8.h"
 
-/* What a terminal does not show, but obeys, or what hides others. */
-static bool is_harmful(uint32_t character)
+bool is_harmful(uint32_t character)
 {
 	static const struct {
 		uint32_t first, last;

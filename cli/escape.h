@@ -6,10 +6,16 @@
 #ifndef CPUCLOCK_ESCAPE_H
 #define CPUCLOCK_ESCAPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A kernel's name of 15 bytes, each as \xHH, with the NUL. */
 #define ESCAPED_NAME_SIZE 61
+
+/* Is it a character that a terminal does not show, but obeys, or that hides or
+ * reorders others? */
+bool is_harmful(uint32_t character);
 
 /*
  * Backslashes are doubled; a newline, tab or carriage return becomes \n, \t or

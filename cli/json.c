@@ -3,8 +3,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "escape.h"
 #include "json.h"
 #include "utf8.h"
+
+/* JSON names UTF-16 units: two of them above U+FFFF. */
+static void write_escaped(FILE *stream, uint32_t character)
+{
+	if (character > 0xffff) {
+		character -= 0x10000;
+		fprintf(stream, "\\u%04x", 0xd800 | (character >> 10));
+		character = 0xdc00 | (character & 0x3ff);
+	}
+	fprintf(stream, "\\u%04x", character);
+}
 
 static void write_text(FILE *stream, const char *text)
 {
@@ -14,22 +26,16 @@ static void write_text(FILE *stream, const char *text)
 	fputc('"', stream);
 	while (p < end) {
 		size_t length = utf8_length(p, (size_t)(end - p));
+		uint32_t character =
+			length ? utf8_character(p, length) : 0xfffd;
 
-		if (length == 0) {
-			fputs("\\ufffd", stream);
-			p++;
-			continue;
-		}
 		if (*p == '"' || *p == '\\')
 			fprintf(stream, "\\%c", *p);
-		else if (*p < 0x20 || *p == 0x7f || strchr("<>&", *p))
-			fprintf(stream, "\\u%04x", *p);
-		else if (length == 3 && (memcmp(p, "\xe2\x80\xa8", 3) == 0 ||
-					 memcmp(p, "\xe2\x80\xa9", 3) == 0))
-			fprintf(stream, "\\u20%02x", p[2] & 0x3f);
+		else if (!length || is_harmful(character) || strchr("<>&", *p))
+			write_escaped(stream, character);
 		else
 			fwrite(p, 1, length, stream);
-		p += length;
+		p += length ? length : 1;
 	}
 	fputc('"', stream);
 }

@@ -2,9 +2,9 @@
 /*
  * JSON, written as it is said: the commas and the escapes are done here. A key
  * is NULL in an array, and for the outermost value. Bytes that are not UTF-8
- * are written as U+FFFD; '<', '>', '&' and the separators of lines that old
- * JavaScript ends a string at (U+2028, U+2029) as escapes, so that the text can
- * stand in a script element of HTML.
+ * are written as U+FFFD; '<', '>' and '&' as escapes, so that the text can
+ * stand in a script element of HTML, and so is what is_harmful (escape.h): it
+ * can be shown on a terminal, and old JavaScript ends no string in it.
  */
 #ifndef CPUCLOCK_JSON_H
 #define CPUCLOCK_JSON_H

@@ -17,7 +17,8 @@
 int control_open(struct control *control, struct session *session)
 {
 	*control = (struct control){.session = session, .signals = -1};
-	child_watch_signals(&control->child);
+	child_watch_signals(&control->child,
+			    control->session->options->command != NULL);
 	control->has_terminal = isatty(STDERR_FILENO);
 	control->signals = signalfd(-1, &control->child.watched,
 				    SFD_CLOEXEC | SFD_NONBLOCK);

@@ -8,7 +8,7 @@ int run_and_wait(char **command, int *ret_status)
 	struct child child = {0};
 	int err;
 
-	child_watch_signals(&child);
+	child_watch_signals(&child, true);
 	err = child_start(&child, command);
 	if (!err)
 		err = child_release(&child);

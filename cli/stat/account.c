@@ -15,79 +15,6 @@
 /* Start times of `proc` come in such steps. */
 #define START_STEP_NS INT64_C(10000000)
 
-static void add_known(int64_t *sum, int64_t value)
-{
-	if (value >= 0)
-		*sum = (*sum < 0 ? 0 : *sum) + value;
-}
-
-static void add_times(struct cpuclock_times *sum,
-		      const struct cpuclock_times *times)
-{
-	sum->total_ns += times->total_ns;
-	sum->user_ns += times->user_ns;
-	sum->system_ns += times->system_ns;
-}
-
-void usage_add(struct usage *sum, const struct usage *usage)
-{
-	add_times(&sum->times, &usage->times);
-	add_known(&sum->wait_ns, usage->wait_ns);
-	add_known(&sum->voluntary, usage->voluntary);
-	add_known(&sum->involuntary, usage->involuntary);
-}
-
-static const struct usage no_usage = {
-	.wait_ns = -1, .voluntary = -1, .involuntary = -1};
-
-struct cpuclock_times usage_rest(const struct cpuclock_times *sum,
-				 const struct cpuclock_times *part)
-{
-	struct cpuclock_times rest = {
-		.total_ns = sum->total_ns - part->total_ns,
-		.system_ns = sum->system_ns - part->system_ns,
-	};
-
-	/* Both splits are estimates. */
-	if (rest.total_ns < 0)
-		rest.total_ns = 0;
-	if (rest.system_ns < 0)
-		rest.system_ns = 0;
-	if (rest.system_ns > rest.total_ns)
-		rest.system_ns = rest.total_ns;
-	rest.user_ns = rest.total_ns - rest.system_ns;
-	return rest;
-}
-
-static int64_t since(int64_t now, const int64_t *before)
-{
-	return now < 0 || (before && *before < 0)
-		       ? -1
-		       : now - (before ? *before : 0);
-}
-
-static struct usage usage_since(const struct cpuclock_thread *now,
-				const struct cpuclock_thread *before)
-{
-	struct usage usage = {
-		.times = now->times,
-		.wait_ns =
-			since(now->wait_ns, before ? &before->wait_ns : NULL),
-		.voluntary = since(now->voluntary_switches,
-				   before ? &before->voluntary_switches : NULL),
-		.involuntary =
-			since(now->involuntary_switches,
-			      before ? &before->involuntary_switches : NULL),
-	};
-
-	if (before) {
-		usage.times.total_ns -= before->times.total_ns;
-		usage.times.user_ns -= before->times.user_ns;
-		usage.times.system_ns -= before->times.system_ns;
-	}
-	return usage;
-}
-
 /* ---- Processes */
 
 static struct account_process *process_at(const struct account *account,
@@ -96,10 +23,15 @@ static struct account_process *process_at(const struct account *account,
 	return (struct account_process *)account->processes.records + index;
 }
 
-/* Index of the youngest process that had this PID when a thread started. */
-static int64_t find_process(const struct account *account, pid_t pid,
-			    int64_t start_ns)
+/*
+ * Index of the youngest process that had the thread's PID when it started; -1
+ * if there is none, or only an earlier one than that of a main thread.
+ */
+static int64_t find_process(const struct account *account,
+			    const struct cpuclock_thread *thread)
 {
+	pid_t pid = thread->pid;
+	int64_t start_ns = thread->start_ns;
 	const struct cpuclock_process *latest =
 		cpuclock__list_find(&account->latest, pid, 0);
 	int64_t index = latest ? latest->threads : -1;
@@ -107,6 +39,10 @@ static int64_t find_process(const struct account *account, pid_t pid,
 	while (index >= 0 && process_at(account, index)->process.start_ns >
 				     start_ns + START_STEP_NS)
 		index = process_at(account, index)->older;
+	if (index >= 0 && thread->tid == pid &&
+	    start_ns > process_at(account, index)->process.start_ns +
+			       START_STEP_NS)
+		return -1;
 	return index;
 }
 
@@ -163,12 +99,10 @@ static int add_processes(struct account *account,
 			return -ENOMEM;
 		process->process = *now;
 		process->last_take = account->takes;
-		add_times(&process->times, &now->times);
-		if (before) {
-			process->times.total_ns -= before->times.total_ns;
-			process->times.user_ns -= before->times.user_ns;
-			process->times.system_ns -= before->times.system_ns;
-		}
+		process->latest = now->times;
+		if (before)
+			times_subtract(&process->latest, &before->times);
+		times_add(&process->times, &process->latest);
 		account->live_processes += !process->foreign;
 	}
 	return 0;
@@ -189,13 +123,31 @@ open_unseen_process(struct account *account,
 
 /* ---- Threads */
 
+/*
+ * Has it used more than its process, and more than they were looked at apart? A
+ * thread that executes a program gets the TID and the start time of the main
+ * thread (de_thread of fs/exec.c): its counters are not to be held against
+ * those.
+ */
+static bool is_another(const struct account *account,
+		       const struct account_process *process,
+		       const struct usage *usage,
+		       const struct cpuclock_thread *before)
+{
+	return before && before->tid == before->pid &&
+	       process->last_take == account->takes &&
+	       usage->times.total_ns > process->latest.total_ns +
+					       account->spread_ns +
+					       before->stale_ns;
+}
+
 static int add_thread(struct account *account,
 		      const struct cpuclock_thread *now,
 		      const struct cpuclock_thread *before, bool ended)
 {
 	struct account_thread first = {.thread = *now, .usage = no_usage};
 	struct usage usage = usage_since(now, before);
-	int64_t index = find_process(account, now->pid, now->start_ns);
+	int64_t index = find_process(account, now);
 	struct account_process *process;
 	struct account_thread *thread;
 	int err;
@@ -207,6 +159,8 @@ static int add_thread(struct account *account,
 		return -ENOMEM;
 	thread =
 		cpuclock__list_find(&account->threads, now->tid, now->start_ns);
+	if (is_another(account, process, &usage, before))
+		usage_limit(&usage, process->latest.total_ns);
 	thread->thread = *now;
 	thread->ended = ended;
 	thread->foreign = process->foreign;
@@ -214,6 +168,23 @@ static int add_thread(struct account *account,
 	usage_add(&thread->usage, &usage);
 	usage_add(&process->seen, &usage);
 	return 0;
+}
+
+/* Main threads first: by them it is known that a PID was given anew. */
+static int add_ended(struct account *account,
+		     const struct cpuclock_snapshot *snapshot, bool main)
+{
+	const struct cpuclock_thread *now, *before;
+	int err = 0;
+
+	for (size_t i = 0;
+	     !err && (now = cpuclock_snapshot_ended(snapshot, i, &before));
+	     i++) {
+		if (now->pid != account->hidden &&
+		    (now->tid == now->pid) == main)
+			err = add_thread(account, now, before, true);
+	}
+	return err;
 }
 
 static int add_threads(struct account *account,
@@ -231,27 +202,26 @@ static int add_threads(struct account *account,
 			account->stale_ns = now->stale_ns;
 		err = add_thread(account, now, before, false);
 	}
-	for (size_t i = 0;
-	     !err && (now = cpuclock_snapshot_ended(snapshot, i, &before));
-	     i++) {
-		if (now->pid != account->hidden)
-			err = add_thread(account, now, before, true);
-	}
-	return err;
+	if (!err)
+		err = add_ended(account, snapshot, true);
+	return err ? err : add_ended(account, snapshot, false);
 }
 
-static int count_gone(const struct account *account)
+static void count_gone(struct account *account)
 {
-	int gone = 0;
-
+	account->gone = account->gone_unseen = 0;
 	for (size_t i = 0; i < account->processes.count; i++) {
 		const struct account_process *process =
 			process_at(account, (int64_t)i);
 
-		gone += account_has(account, process) &&
-			process->last_take != account->takes;
+		if (!account_has(account, process) ||
+		    process->last_take == account->takes)
+			continue;
+		account->gone++;
+		/* A zombie whose other threads work on uses more. */
+		account->gone_unseen += process->process.state != 'Z' ||
+					process->process.threads > 1;
 	}
-	return gone;
 }
 
 /* ---- Between files */
@@ -287,7 +257,9 @@ int account_begin(struct account *account,
 	}
 	account->closed = closed;
 	cpuclock_snapshot_info(snapshot, &info);
+	account->knows_exits = info.knows_exits;
 	account->begin_ns = info.time_ns;
+	account->scan_ns = info.duration_ns;
 	return 0;
 }
 
@@ -305,6 +277,8 @@ int account_add(struct account *account,
 
 	cpuclock_snapshot_info(snapshot, &info);
 	account->end_ns = info.time_ns;
+	account->spread_ns = account->scan_ns + info.duration_ns;
+	account->scan_ns = info.duration_ns;
 	account->knows_exits = info.knows_exits;
 	account->stale_ns = 0;
 	account->live_threads = 0;
@@ -313,7 +287,7 @@ int account_add(struct account *account,
 	err = add_processes(account, snapshot);
 	if (!err)
 		err = add_threads(account, snapshot);
-	account->gone = count_gone(account);
+	count_gone(account);
 	return err;
 }
 
@@ -356,6 +330,6 @@ account_process_times(const struct account_process *process)
 {
 	struct cpuclock_times times = account_process_exited(process);
 
-	add_times(&times, &process->seen.times);
+	times_add(&times, &process->seen.times);
 	return times;
 }

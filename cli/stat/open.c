@@ -83,7 +83,7 @@ static int open_source(struct work *work)
 	struct cpuclock_snapshot_info info;
 	int err = 0;
 
-	child_watch_signals(&work->child);
+	child_watch_signals(&work->child, options->command != NULL);
 	if (options->command) {
 		work->watch.child = &work->child;
 		err = child_start(&work->child, options->command);

@@ -118,13 +118,17 @@ static void print_resolution(const struct report *report)
 static void print_exits(const struct report *report, const struct view *view)
 {
 	const struct account *account = report->account;
+	int gone = account->gone_unseen;
 
-	if (account->gone > 0 && !account->knows_exits && !report->final.known)
+	/* Since Linux 6.16 a thread's end is told before it frees memory. */
+	if (gone > 0 && !report->final.known)
 		fprintf(report->stream,
-			"missing     %d process%s ended: what %s used after "
-			"the last look is not known\n",
-			account->gone, plural(account->gone, "", "es"),
-			plural(account->gone, "it", "they"));
+			"missing     %d process%s ended: what %s used %s is "
+			"not known\n",
+			gone, plural(gone, "", "es"),
+			plural(gone, "it", "they"),
+			account->knows_exits ? "at the very end"
+					     : "after the last look");
 	if (view->exited.usage.times.total_ns > 0 && !account->knows_exits)
 		fprintf(report->stream,
 			"exited      threads that source %s has not seen end "
@@ -133,7 +137,9 @@ static void print_exits(const struct report *report, const struct view *view)
 	if (report->info.lost_exits > 0)
 		fprintf(report->stream,
 			"exited      %" PRIu64 " ended too fast to have rows "
-			"of their own\n",
+			"of their own; their time is\n"
+			"            missing from the sum if their process "
+			"ended too\n",
 			report->info.lost_exits);
 }
 

@@ -81,7 +81,7 @@ int stat_fail(const char *source, int err);
  */
 void stat_drop_privileges(bool has_child, bool reads_proc, bool writes_file);
 
-/* ---- Account: who has used how much since it was begun */
+/* ---- Usage */
 
 struct usage {
 	struct cpuclock_times times;
@@ -90,12 +90,27 @@ struct usage {
 	int64_t involuntary;
 };
 
+extern const struct usage no_usage;
+
+void times_add(struct cpuclock_times *sum, const struct cpuclock_times *times);
+void times_subtract(struct cpuclock_times *sum,
+		    const struct cpuclock_times *times);
+
 /* Of the sum what is known of the parts. */
 void usage_add(struct usage *sum, const struct usage *usage);
 
 /* What is in the sum beyond a part, where it is; the total decides. */
 struct cpuclock_times usage_rest(const struct cpuclock_times *sum,
 				 const struct cpuclock_times *part);
+
+/* Of a thread since it was @before; of all its time if that is NULL. */
+struct usage usage_since(const struct cpuclock_thread *now,
+			 const struct cpuclock_thread *before);
+
+/* Cuts the times, in proportion; the rest is then not known. */
+void usage_limit(struct usage *usage, int64_t most_ns);
+
+/* ---- Account: who has used how much since it was begun */
 
 struct account_thread {
 	struct cpuclock_thread thread; /* its latest; first, for the list */
@@ -107,6 +122,7 @@ struct account_thread {
 struct account_process {
 	struct cpuclock_process process; /* its latest; first, for the list */
 	struct cpuclock_times times;	 /* used, by its own clock */
+	struct cpuclock_times latest;	 /* of that, since the last take */
 	struct usage seen;		 /* used by the threads seen */
 	int64_t older; /* index of the last holder of this PID; -1 */
 	uint64_t last_take;
@@ -122,10 +138,13 @@ struct account {
 	uint64_t first_take;		  /* that this account begins with */
 	bool closed;			  /* no process is added */
 	int live_threads, live_processes; /* in the last snapshot */
-	int gone; /* processes that were there, and are not */
+	int gone;	 /* processes that were there, and are not */
+	int gone_unseen; /* of those, not seen with all that they have used */
 	bool knows_exits;
-	int64_t stale_ns; /* the most of any thread, in the last snapshot */
+	int64_t spread_ns; /* that looks of a take, and the last, can differ */
+	int64_t stale_ns;  /* the most of any thread, in the last snapshot */
 	int64_t begin_ns, end_ns;
+	int64_t scan_ns;    /* that the last take took */
 	int64_t earlier_ns; /* used before account_clear */
 };
 

@@ -223,6 +223,12 @@ static void sum_exited(struct view *view, const struct account *account)
 	}
 }
 
+/* Of what is not known, nothing has been added up. */
+static int64_t known(int64_t value)
+{
+	return value < 0 ? 0 : value;
+}
+
 /* Beyond these, by the kernel's account of a command. */
 static void sum_unseen(struct view *view, const struct account *account,
 		       const struct final *final)
@@ -233,8 +239,8 @@ static void sum_unseen(struct view *view, const struct account *account,
 	sum.times.total_ns += account->earlier_ns;
 	unseen.times = usage_rest(&final->usage.times, &sum.times);
 	/* Switches of the intervals before are not added up. */
-	unseen.voluntary = final->usage.voluntary - sum.voluntary;
-	unseen.involuntary = final->usage.involuntary - sum.involuntary;
+	unseen.voluntary = final->usage.voluntary - known(sum.voluntary);
+	unseen.involuntary = final->usage.involuntary - known(sum.involuntary);
 	if (account->earlier_ns || unseen.voluntary < 0)
 		unseen.voluntary = -1;
 	if (account->earlier_ns || unseen.involuntary < 0)

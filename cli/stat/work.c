@@ -61,9 +61,10 @@ static int64_t last_duration(const struct work *work)
 }
 
 /*
- * Soon after the start of a command, then less and less often. Where ends of
- * threads are not told of, they are seen the better the more often one looks:
- * as often as takes 1 % of a CPU.
+ * Each second, so that a source keeps all ends of threads until they are asked
+ * for; of a command soon after its start, then less and less often. Where ends
+ * are not told of, they are seen the better the more often one looks: as often
+ * as takes 1 % of a CPU.
  */
 static void schedule_take(struct work *work)
 {
@@ -125,6 +126,8 @@ static int print_report(struct work *work, bool last)
 	};
 
 	cpuclock_snapshot_info(work->snapshot, &report.info);
+	report.info.lost_exits -= work->lost_exits;
+	work->lost_exits += report.info.lost_exits;
 	if (last && work->options->command && work->child.pid == 0)
 		fill_final(work, &report.final);
 	if (!stat_print(&report))
@@ -144,7 +147,7 @@ static bool has_reported_all(const struct stat_options *options, uint64_t n)
 	return options->count && n >= (uint64_t)options->count;
 }
 
-static bool has_ended(const struct work *work, enum event event)
+static bool has_ended(const struct work *work, enum event event, int64_t now_ns)
 {
 	const struct stat_options *options = work->options;
 
@@ -152,10 +155,9 @@ static bool has_ended(const struct work *work, enum event event)
 		return true;
 	if (options->command)
 		return false;
-	if (!options->wait && !options->interval_ns)
-		return true;
-	return work->account.live_processes == 0 ||
-	       has_reported_all(options, work->n_reports + 1) ||
+	return now_ns >= work->end_ns || work->account.live_processes == 0 ||
+	       (now_ns >= work->next_report_ns &&
+		has_reported_all(options, work->n_reports + 1)) ||
 	       ferror(work->stream);
 }
 
@@ -191,6 +193,7 @@ static int report_interval(struct work *work)
 static int react(struct work *work, enum event event, bool *ret_over)
 {
 	const struct stat_options *options = work->options;
+	int64_t now_ns = monotonic_now();
 	int err = 0;
 
 	if (event == EVENT_CHILD) {
@@ -203,7 +206,7 @@ static int react(struct work *work, enum event event, bool *ret_over)
 		*ret_over = true;
 	} else if (work->next_take_ns != NEVER || !options->command) {
 		err = take_and_add(work);
-		*ret_over = has_ended(work, event);
+		*ret_over = has_ended(work, event, now_ns);
 	} else {
 		*ret_over = event == EVENT_STOP;
 	}
@@ -213,7 +216,7 @@ static int react(struct work *work, enum event event, bool *ret_over)
 		return has_reported_all(options, work->n_reports)
 			       ? 0
 			       : print_report(work, true);
-	if (monotonic_now() >= work->next_report_ns)
+	if (now_ns >= work->next_report_ns)
 		err = report_interval(work);
 	schedule_take(work);
 	return err;
@@ -224,29 +227,37 @@ static int64_t earlier(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static int loop(struct work *work)
+static void schedule_first(struct work *work)
 {
 	const struct stat_options *options = work->options;
+
+	work->next_take_ns = NEVER;
+	work->next_report_ns = NEVER;
+	work->end_ns = NEVER;
+	work->step_ns = options->command ? FIRST_NS : SECOND;
+	if (options->interval_ns)
+		work->next_report_ns = work->origin_ns + options->interval_ns;
+	else if (!options->command && !options->wait)
+		work->end_ns = work->origin_ns + interval_of(options);
+	/* Between reports one looks for ends. */
+	if (options->command || work->account.knows_exits ||
+	    (options->wait && !options->interval_ns))
+		work->next_take_ns = work->origin_ns + work->step_ns;
+}
+
+static int loop(struct work *work)
+{
 	bool over = false;
 	int err = 0;
 
-	work->next_report_ns = NEVER;
-	work->next_take_ns = NEVER;
-	work->step_ns = FIRST_NS;
-	if (options->interval_ns)
-		work->next_report_ns = work->origin_ns + options->interval_ns;
-	if (options->command)
-		work->next_take_ns = work->origin_ns + FIRST_NS;
-	else if (options->wait && !options->interval_ns)
-		work->next_take_ns = work->origin_ns + SECOND;
-	else if (!options->interval_ns)
-		work->next_take_ns = work->origin_ns + interval_of(options);
-	while (!err && !over)
-		err = react(
-			work,
-			watch_wait(&work->watch, earlier(work->next_take_ns,
-							 work->next_report_ns)),
-			&over);
+	schedule_first(work);
+	while (!err && !over) {
+		int64_t next_ns = earlier(
+			earlier(work->next_take_ns, work->next_report_ns),
+			work->end_ns);
+
+		err = react(work, watch_wait(&work->watch, next_ns), &over);
+	}
 	return err;
 }
 

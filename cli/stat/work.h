@@ -19,8 +19,10 @@ struct work {
 	int64_t origin_ns; /* intervals are counted from here */
 	int64_t next_take_ns;
 	int64_t next_report_ns;
+	int64_t end_ns;	 /* of the duration */
 	int64_t step_ns; /* of snapshots between reports */
 	uint64_t n_reports;
+	uint64_t lost_exits; /* that the reports so far have said */
 };
 
 /*

@@ -299,7 +299,9 @@ assert abs(rows[0]['percent'] - share) < 0.01" -p "$pid" -d 0.5 --by process
 	grep -qF '%cpu is of one CPU' "$out"
 }
 
-# reuse SOURCE ARG...: CSV while a PID is given anew, in $BATS_TEST_TMPDIR/csv.
+# reuse SOURCE ARGS [SECONDS]: CSV while a PID is given anew, in
+# $BATS_TEST_TMPDIR/csv; with SECONDS to one whose two threads use so much each,
+# and end.
 # In a namespace of its own nobody else takes the PID, or is hurt. ARGs can name
 # $pid, which gets it, and $load.
 reuse() {
@@ -308,20 +310,21 @@ reuse() {
 	# shellcheck disable=SC2016 # for the inner shell
 	unshare --pid --fork --mount-proc bash -c '
 		mkfifo "$1/line"
-		"$2" reuse <>"$1/line" >"$1/load" 2>&1 3>&- &
+		"$2" reuse $6 <>"$1/line" >"$1/load" 2>&1 3>&- &
 		load=$!
 		until grep -qs ready "$1/load"; do sleep 0.05; done
 		pid=$(head -n 1 "$1/load")
 		eval "\"\$3\" stat -s $4 --csv $5" >"$1/csv" 3>&- &
 		stat=$!
-		sleep 1
+		# It looks each second.
+		sleep "1${6:+.3}"
 		echo >"$1/line"
 		sleep 0.5
 		[ "$5" = "${5#*-i}" ] || kill "$stat"
 		wait "$stat"
 		kill "$load"
 		rm "$1/line" "$1/load"' \
-		bash "$BATS_TEST_TMPDIR" "$load" "$CPUCLOCK" "$1" "$2"
+		bash "$BATS_TEST_TMPDIR" "$load" "$CPUCLOCK" "$1" "$2" "${3-}"
 }
 
 @test "collectd #3773, htop #1441: a PID that is given anew is another process" {
@@ -350,6 +353,20 @@ EOF
 	done
 }
 
+@test "a process that comes and goes does not stand for the one that had its PID" {
+	local source
+	for source in $SOURCES; do
+		# shellcheck disable=SC2016 # for the inner shell
+		reuse "$source" '-p $load,$pid -d 1.9 --by process' 0.1
+		python3 - "$BATS_TEST_TMPDIR/csv" <<'EOF'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+names = {r["name"]: int(r["total_ns"]) for r in rows}
+assert 0 <= names["first"] < 100e6 and "second" not in names, rows
+EOF
+	done
+}
+
 @test "psutil #2150: processes and threads that end while it looks are no error" {
 	local source option
 	for source in $SOURCES; do
@@ -364,6 +381,32 @@ EOF
 		done
 	done
 	check "assert rows" -a -d 0.01
+}
+
+@test "what a process used at its very end is said to be missing" {
+	local source child
+	for source in $SOURCES; do
+		"$load" sleep 1 >/dev/null 3>&- &
+		child=$!
+		# Its parent, this shell, waits for it at once.
+		(sleep 0.4 && kill "$child") 3>&- &
+		"$CPUCLOCK" stat -s "$source" -p "$child,$$" -d 0.8 \
+			>"$BATS_TEST_TMPDIR/text" 3>&- &
+		local stat=$!
+		wait "$child" || :
+		wait "$stat"
+		grep -qE '^missing +1 process ended: what it used .* not known$' \
+			"$BATS_TEST_TMPDIR/text"
+	done
+	# All of a zombie was seen.
+	begin zombie
+	child=$(pgrep -P "$pid")
+	"$CPUCLOCK" stat -p "$child,$$" -d 0.6 >"$BATS_TEST_TMPDIR/text" 3>&- &
+	stat=$!
+	sleep 0.3
+	kill "$pid"
+	wait "$stat"
+	lacks '^missing' "$BATS_TEST_TMPDIR/text"
 }
 
 @test "psutil #1110, systemd #749: nothing falls from report to report" {
@@ -384,6 +427,31 @@ for report in reports:
 @test "a process that changes its name has the last one" {
 	begin rename renamed
 	check "assert [r['name'] for r in rows] == ['renamed']" -p "$pid" -d 0.6
+}
+
+@test "exec by another thread: the main thread is not given what that one used" {
+	local source
+	for source in $SOURCES; do
+		python3 - "$CPUCLOCK" "$load" "$source" <<'EOF'
+import json, subprocess, sys, time
+command, load, source = sys.argv[1:]
+load = subprocess.Popen([load, "exec"], text=True, stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE)
+assert load.stdout.readline() == "ready\n"
+stat = subprocess.Popen(
+    [command, "stat", "-s", source, "-p", str(load.pid), "-i", "0.5", "-c",
+     "2", "--json"], text=True, stdout=subprocess.PIPE)
+try:
+    assert stat.stdout.readline()
+    print(file=load.stdin, flush=True)
+    rows = json.loads(stat.stdout.readline())["rows"]
+    assert len([r for r in rows if r["row"] == "thread"]) >= 1, rows
+    assert 0 < rows[-1]["total_ns"] < 0.15e9, rows
+finally:
+    load.kill()
+    stat.kill()
+EOF
+	done
 }
 
 @test "a zombie is shown, and has used nothing since" {
@@ -540,6 +608,47 @@ assert len(walls) == 10 and abs(walls[5] - 0.1e9) < 0.01e9, walls'
 	done
 }
 
+@test "where ends are told of, it looks each second" {
+	begin sleep 1
+	check "
+assert data['scans']['count'] >= 3 or not data['source']['knows_exits']
+assert 1.05e9 < data['wall_ns']
+" -p "$pid" -d 1.1
+	"$CPUCLOCK" stat -p "$pid" -i 1.1 -c 1 --json | python3 -c '
+import json, sys
+data = json.load(sys.stdin)
+assert data["scans"]["count"] >= 3 or not data["source"]["knows_exits"]
+assert data["wall_ns"] > 1.05e9, data'
+}
+
+@test "ends that were lost are told of once" {
+	local source
+	for source in $SOURCES; do
+		python3 - "$CPUCLOCK" "$load" "$source" <<'EOF'
+import json, signal, subprocess, sys
+command, load, source = sys.argv[1:]
+load = subprocess.Popen([load, "ends", "20000"], text=True,
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+assert load.stdout.readline() == "ready\n"
+stat = subprocess.Popen(
+    [command, "stat", "-s", source, "-p", str(load.pid), "-i", "0.1", "-c",
+     "3", "--json"], text=True, stdout=subprocess.PIPE)
+try:
+    assert stat.stdout.readline()
+    if source != "proc":
+        stat.send_signal(signal.SIGSTOP)
+        print(file=load.stdin, flush=True)
+        assert load.stdout.readline() == "done\n"
+        stat.send_signal(signal.SIGCONT)
+    lost = [json.loads(line)["source"]["lost_exits"] for line in stat.stdout]
+    assert lost[-1] == 0 and (lost[0] > 0 or source == "proc"), lost
+finally:
+    load.kill()
+    stat.kill()
+EOF
+	done
+}
+
 @test "Ctrl-C ends and prints, other signals too" {
 	begin spin busy
 	local signal
@@ -566,6 +675,26 @@ for options in (["--wait"], ["-i", "20"], ["-d", "20"]):
     assert "busy" in text and "own cost" in text, text
 EOF
 	done
+}
+
+@test "signals that it was started to ignore do not end it" {
+	begin sleep 1
+	python3 - "$CPUCLOCK" "$pid" <<'EOF'
+import signal, subprocess, sys
+command, pid = sys.argv[1:]
+names = signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1
+child = subprocess.Popen(
+    [command, "stat", "-p", pid, "-i", "0.1", "-c", "5", "--json"],
+    stdout=subprocess.PIPE, text=True,
+    preexec_fn=lambda: [signal.signal(name, signal.SIG_IGN) for name in names])
+# It watches for signals from before the first report on.
+first = child.stdout.readline()
+for name in names:
+    child.send_signal(name)
+rest = child.communicate()[0].splitlines()
+assert child.returncode == 0, child.returncode
+assert first and len(rest) == 4, rest
+EOF
 }
 
 @test "2,000 threads are accounted, in the order of milliseconds each" {
@@ -612,6 +741,14 @@ assert command['total_ns'] > 5 * 50e6
 assert command['voluntary_switches'] >= 0
 " -- sh -c "for i in 1 2 3 4 5 6; do sh -c '\"\$0\" work 0.05 1' '$load'; done
 		sleep 0.1"
+}
+
+@test "switches that the source does not count are the kernel's" {
+	check "
+known = any(r['voluntary_switches'] is not None for r in rows)
+for key in 'voluntary_switches', 'involuntary_switches':
+    assert known or sum_[key] == data['command'][key], sum_
+" -- sleep 0.01
 }
 
 @test "atop #112: a command of many threads is one process" {

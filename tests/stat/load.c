@@ -76,6 +76,26 @@ static void start(void *(*work)(void *), const char *name)
 	pthread_attr_destroy(&attr);
 }
 
+static void *burn_and_execute(void *unused)
+{
+	burn(CLOCK_THREAD_CPUTIME_ID, 0.3);
+	ready();
+	/* A line is to be read. */
+	if (getchar() != EOF)
+		execl("/proc/self/exe", "stat_load", "sleep", "0", NULL);
+	exit(1);
+	return unused;
+}
+
+/* A thread that has worked executes a program that does not, once a line can be
+ * read: exec */
+static void run_exec(char **args)
+{
+	(void)args;
+	start(burn_and_execute, NULL);
+	pause();
+}
+
 /* Sleeping threads: sleep N */
 static void run_sleep(char **args)
 {
@@ -130,6 +150,29 @@ static void run_short(char **args)
 	printf("%lld\n", (long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
+static void *end_at_once(void *unused)
+{
+	return unused;
+}
+
+/* So many threads end, once a line can be read, and then "done": ends N */
+static void run_ends(char **args)
+{
+	ready();
+	if (getchar() == EOF)
+		exit(1);
+	for (int i = atoi(args[0]); i > 0; i--) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, end_at_once, NULL))
+			exit(1);
+		pthread_join(thread, NULL);
+	}
+	puts("done");
+	fflush(stdout);
+	pause();
+}
+
 /* The main thread ends, a thread works on: leaderless NAME */
 static void run_leaderless(char **args)
 {
@@ -147,6 +190,26 @@ static void run_rename(char **args)
 	prctl(PR_SET_NAME, args[0]);
 	for (;;)
 		burn(CLOCK_MONOTONIC, 1);
+}
+
+/* Works for so long, in so many threads: work SECONDS N */
+static void *work_for(void *seconds)
+{
+	burn(CLOCK_THREAD_CPUTIME_ID, *(const double *)seconds);
+	return NULL;
+}
+
+static void run_work(char **args)
+{
+	double seconds = strtod(args[0], NULL);
+	int n = atoi(args[1]);
+	pthread_t threads[64];
+
+	for (int i = 0; i < n && i < 64; i++)
+		pthread_create(&threads[i], NULL, work_for, &seconds);
+	for (int i = 0; i < n && i < 64; i++)
+		pthread_join(threads[i], NULL);
+	printf("%lld\n", (long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 static pid_t fork_as(pid_t pid)
@@ -170,12 +233,12 @@ static void kill_child(pid_t pid)
 }
 
 /* A child that has worked gives its PID to one that does not, once a line can
- * be read. */
+ * be read; or whose threads work for so long each, and end: reuse [SECONDS] */
 static void run_reuse(char **args)
 {
+	static char two[] = "2";
 	pid_t pid = fork();
 
-	(void)args;
 	if (pid < 0)
 		exit(1);
 	if (pid == 0) {
@@ -191,8 +254,15 @@ static void run_reuse(char **args)
 	pid = fork_as(pid);
 	if (pid < 0)
 		exit(77);
-	if (pid == 0)
+	if (pid == 0) {
 		prctl(PR_SET_NAME, "second");
+		if (args[0]) {
+			run_work((char *[]){args[0], two});
+			_exit(0);
+		}
+	}
+	if (args[0])
+		waitpid(pid, NULL, 0);
 	pause();
 }
 
@@ -224,26 +294,6 @@ static void run_unwaited(char **args)
 	waitpid(-1, NULL, 0);
 }
 
-/* Works for so long, in so many threads: work SECONDS N */
-static void *work_for(void *seconds)
-{
-	burn(CLOCK_THREAD_CPUTIME_ID, *(const double *)seconds);
-	return NULL;
-}
-
-static void run_work(char **args)
-{
-	double seconds = strtod(args[0], NULL);
-	int n = atoi(args[1]);
-	pthread_t threads[64];
-
-	for (int i = 0; i < n && i < 64; i++)
-		pthread_create(&threads[i], NULL, work_for, &seconds);
-	for (int i = 0; i < n && i < 64; i++)
-		pthread_join(threads[i], NULL);
-	printf("%lld\n", (long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID));
-}
-
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -254,6 +304,8 @@ int main(int argc, char **argv)
 		{"spin", run_spin},
 		{"bytes", run_bytes},
 		{"short", run_short},
+		{"ends", run_ends},
+		{"exec", run_exec},
 		{"leaderless", run_leaderless},
 		{"rename", run_rename},
 		{"reuse", run_reuse},

@@ -230,7 +230,19 @@ static void what_html_or_scripts_could_read_is_escaped(void **state)
 	assert_string_is("</script>", "\"\\u003c/script\\u003e\"");
 	assert_string_is("<!--", "\"\\u003c!--\"");
 	assert_string_is("&lt;", "\"\\u0026lt;\"");
-	assert_string_is("\u2028\u2029\u202a", "\"\\u2028\\u2029\u202a\"");
+	assert_string_is("\u2028\u2029", "\"\\u2028\\u2029\"");
+}
+
+static void what_a_terminal_obeys_or_does_not_show_is_escaped(void **state)
+{
+	(void)state;
+	assert_string_is("\x1f\x7f", "\"\\u001f\\u007f\"");
+	assert_string_is("\xc2\x80\xc2\x9b\xc2\xa0",
+			 "\"\\u0080\\u009b\xc2\xa0\"");
+	assert_string_is("\u202egnp\u202c", "\"\\u202egnp\\u202c\"");
+	assert_string_is("\u200b\u2066\ufeff", "\"\\u200b\\u2066\\ufeff\"");
+	assert_string_is("\U000e0001\U000e0fff",
+			 "\"\\udb40\\udc01\\udb43\\udfff\"");
 }
 
 static void keys_are_escaped_as_strings_are(void **state)
@@ -262,7 +274,7 @@ static void quotes_and_backslashes_are_escaped(void **state)
 static void well_formed_characters_are_kept(void **state)
 {
 	static const char *const texts[] = {
-		"\xc2\x80",	    "\xc3\xa9",		"\xdf\xbf",
+		"\xc2\xa0",	    "\xc3\xa9",		"\xdf\xbf",
 		"\xe0\xa0\x80",	    "\xe2\x82\xac",	"\xed\x9f\xbf",
 		"\xee\x80\x80",	    "\xef\xbf\xbf",	"\xf0\x90\x80\x80",
 		"\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf",
@@ -539,6 +551,8 @@ int main(void)
 		cmocka_unit_test(what_is_not_finite_is_null),
 		cmocka_unit_test(numbers_have_nine_significant_digits),
 		cmocka_unit_test(what_html_or_scripts_could_read_is_escaped),
+		cmocka_unit_test(
+			what_a_terminal_obeys_or_does_not_show_is_escaped),
 		cmocka_unit_test(keys_are_escaped_as_strings_are),
 		cmocka_unit_test(quotes_and_backslashes_are_escaped),
 		cmocka_unit_test(well_formed_characters_are_kept),
