@@ -5,6 +5,7 @@
 bench.py CPUCLOCK THREADS-PROGRAM [RUNS]: both are paths. All rows are of the
 same processes, in turns, in one run.
 """
+import atexit
 import json
 import os
 import pty
@@ -156,6 +157,7 @@ def main():
     sources = [s for s in ("bpf", "bpf-iter", "proc") if works(s)]
     for count in COUNTS:
         program = start(str(count))
+        atexit.register(program.kill)
         pid = str(program.pid)
         print(f"\n{count} threads, medians of {RUNS} runs")
         print(f"{'one scan':28}{'wall ms':>10}{'CPU ms':>10}{'calls':>10}")
