@@ -489,8 +489,8 @@ compiled_java() {
 	unshare -m -p -f --mount-proc true || skip "no namespaces"
 	# shellcheck disable=SC2016 # for the inner shell
 	capture "$CPUCLOCK" flame -F 199 -o "$folded" -- unshare -m -p -f \
-		--mount-proc sh -c 'mount -t tmpfs none /tmp && cp "$1" /tmp &&
-		exec node --perf-basic-prof /tmp/burn.js' sh "$sources/burn.js"
+		--mount-proc sh -c 'mount -t tmpfs none /tmp && cd /tmp &&
+		exec node --perf-basic-prof -e "$1"' sh "$(cat "$sources/burn.js")"
 	mostly 'JS:[^;]*innerBurn[^;]*_\[j\]' 25
 }
 

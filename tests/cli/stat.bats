@@ -653,14 +653,15 @@ EOF
 	begin spin busy
 	local signal
 	for signal in INT:0 TERM:143 HUP:129; do
-		# An ignored SIGINT stays ignored, as that of background jobs.
+		# An ignored signal stays ignored, as SIGINT of background jobs
+		# and SIGHUP of nohup.
 		python3 - "$CPUCLOCK" "$pid" "${signal%:*}" "${signal#*:}" <<'EOF'
 import signal, subprocess, sys, time
 command, pid, name, code = sys.argv[1:]
 for options in (["--wait"], ["-i", "20"], ["-d", "20"]):
     child = subprocess.Popen(
         [command, "stat", "-p", pid] + options, stdout=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        preexec_fn=lambda: signal.signal(getattr(signal, "SIG" + name), signal.SIG_DFL))
     # Until it watches for signals, and has begun.
     blocked = 0
     while not blocked >> (signal.SIGTERM - 1) & 1:
