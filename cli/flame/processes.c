@@ -261,11 +261,27 @@ static long status_number(const char *status, const char *key, int which)
 	return value;
 }
 
-void processes_look(struct processes *processes, struct process *process)
+static char *read_status(pid_t id)
 {
 	char path[64];
-	struct root *root;
 	size_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)id);
+	return slurp(path, 65536, &length);
+}
+
+pid_t processes_owner(pid_t tid)
+{
+	char *status = read_status(tid);
+	long pid = status ? status_number(status, "\nTgid:", 1) : -1;
+
+	free(status);
+	return (pid_t)pid;
+}
+
+void processes_look(struct processes *processes, struct process *process)
+{
+	struct root *root;
 	char *status;
 	long number;
 
@@ -275,8 +291,7 @@ void processes_look(struct processes *processes, struct process *process)
 	root = root_of(&processes->roots, living_thread(process->pid));
 	if (root)
 		process->root = root;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)process->pid);
-	status = slurp(path, 65536, &length);
+	status = read_status(process->pid);
 	if (!status)
 		return;
 	/* "Uid: real effective ..."; the name above has its newlines escaped.

@@ -74,6 +74,9 @@ void processes_map(struct processes *processes, struct process *process,
 		   const struct build_id *build_id);
 void processes_read_maps(struct processes *processes, struct process *process);
 
+/* The process of a thread; -1: there is none. */
+pid_t processes_owner(pid_t tid);
+
 /* What only /proc tells, while the process is there. */
 void processes_look(struct processes *processes, struct process *process);
 

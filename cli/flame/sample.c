@@ -8,7 +8,6 @@
 #include "../cmd.h"
 #include "sample_perf.h"
 #include "sample_timers.h"
-#include "slurp.h"
 
 #define NS_PER_SEC INT64_C(1000000000)
 
@@ -16,29 +15,13 @@
 #define TOLERATED_PERCENT 10
 #define MIN_SAMPLES	  50
 
-static pid_t owner_of(pid_t tid)
-{
-	char path[64];
-	size_t length;
-	char *text, *line;
-	pid_t pid = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	text = slurp(path, 65536, &length);
-	line = text ? strstr(text, "\nTgid:") : NULL;
-	if (line)
-		pid = (pid_t)strtol(line + 6, NULL, 10);
-	free(text);
-	return pid;
-}
-
 /* For -p, an ID that is a thread's is not the process that is meant. */
 static int find_targets(struct session *session)
 {
 	const struct flame_options *options = session->options;
 
 	for (size_t i = 0; i < options->n_pids; i++) {
-		pid_t owner = owner_of(options->pids[i]);
+		pid_t owner = processes_owner(options->pids[i]);
 
 		if (owner < 0)
 			return cmd_fail(&cmd_flame, "there is no process %d",
@@ -55,7 +38,7 @@ static int find_targets(struct session *session)
 	if (!session->owners)
 		return cmd_fail(&cmd_flame, "out of memory");
 	for (size_t i = 0; i < options->n_tids; i++) {
-		session->owners[i] = owner_of(options->tids[i]);
+		session->owners[i] = processes_owner(options->tids[i]);
 		if (session->owners[i] < 0)
 			return cmd_fail(&cmd_flame, "there is no thread %d",
 					(int)options->tids[i]);

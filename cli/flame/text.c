@@ -11,17 +11,6 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 #define ELLIPSIS    "\xe2\x80\xa6"
 
-/* The code point of a character that utf8_length has accepted. */
-static uint32_t decode(const unsigned char *text, size_t length)
-{
-	static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-	uint32_t code = text[0] & first_bits[length];
-
-	for (size_t i = 1; i < length; i++)
-		code = code << 6 | (text[i] & 0x3f);
-	return code;
-}
-
 static bool is_harmless(uint32_t code)
 {
 	if (code < 0x20 || (code >= 0x7f && code <= 0x9f))
@@ -49,7 +38,7 @@ char *text_clean(const char *name, size_t max_chars)
 	for (; left > 0 && chars < max_chars; chars++) {
 		size_t length = utf8_length(from, left);
 
-		if (length > 0 && is_harmless(decode(from, length))) {
+		if (length > 0 && is_harmless(utf8_character(from, length))) {
 			memcpy(to, from, length);
 			to += length;
 		} else {
