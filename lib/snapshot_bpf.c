@@ -163,7 +163,6 @@ static int try_to_open(struct cpuclock_snapshot *snapshot,
 	int err;
 
 	state->n_records = records_needed();
-	state->tick_ns = cpuclock__clock_getres(CLOCK_MONOTONIC_COARSE);
 	state->restricted = cpuclock__hidepid_restricts();
 	err = load(snapshot, state);
 	/* Without a capability, each program fails in a way of its own. */

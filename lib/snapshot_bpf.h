@@ -24,7 +24,6 @@ struct cpuclock__bpf_state {
 	size_t copy_size;
 	bool walks;
 	bool restricted;
-	int64_t tick_ns;
 	int64_t lag_ns; /* of the last calibration */
 };
 

@@ -113,7 +113,7 @@ static int add_group(struct cpuclock_snapshot *snapshot,
 		if (tasks[i].flags & SNAPSHOT_ON_CPU)
 			thread.stale_ns = tasks[i].flags & SNAPSHOT_EXTRA
 						  ? state->lag_ns
-						  : state->tick_ns;
+						  : snapshot->info.tick_ns;
 		err = cpuclock__snapshot_add_thread(snapshot, &thread);
 	}
 	if (err)
@@ -246,8 +246,9 @@ static int add_exits(struct cpuclock_snapshot *snapshot)
 			if (state->restricted && !may_show(snapshot, &task))
 				continue;
 			/* The offset of clocks is that of the last scan. */
-			cpuclock__task_thread(&task, state->tick_ns, &thread);
-			thread.stale_ns = state->tick_ns;
+			cpuclock__task_thread(&task, snapshot->info.tick_ns,
+					      &thread);
+			thread.stale_ns = snapshot->info.tick_ns;
 			err = cpuclock__snapshot_add_ended(snapshot, &thread);
 		} else if (lost) {
 			snapshot->info.lost_exits++;

@@ -83,13 +83,11 @@ static void print_usage(const struct report *report, const struct view *view)
 
 static void print_units(const struct report *report, const struct view *view)
 {
-	bool in_seconds = view->sum.usage.times.total_ns >= 10000000000;
-
 	fprintf(report->stream,
 		"units       times in %s; %%cpu is of one CPU: 200 is two of "
 		"them all the time;\n"
 		"            wait: ready to run, but no CPU was free%s\n",
-		in_seconds ? "s" : "ms",
+		view_in_seconds(view) ? "s" : "ms",
 		view->sum.usage.voluntary < 0
 			? ""
 			: "; vol, inv: context\n"

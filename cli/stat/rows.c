@@ -208,7 +208,7 @@ bool stat_print_rows(const struct report *report, const struct view *view,
 		.format = report->options->format,
 		.columns = columns,
 		.stream = report->stream,
-		.in_seconds = view->sum.usage.times.total_ns >= 10000000000,
+		.in_seconds = view_in_seconds(view),
 		.json = json,
 	};
 

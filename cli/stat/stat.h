@@ -208,6 +208,9 @@ bool view_build(struct view *view, const struct stat_options *options,
 		const struct account *account, const struct final *final);
 void view_free(struct view *view);
 
+/* Are its times too large for milliseconds? */
+bool view_in_seconds(const struct view *view);
+
 const char *state_word(char state);
 
 /* ---- Report */

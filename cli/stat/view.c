@@ -298,3 +298,8 @@ void view_free(struct view *view)
 	free(view->rows);
 	*view = (struct view){0};
 }
+
+bool view_in_seconds(const struct view *view)
+{
+	return view->sum.usage.times.total_ns >= 10000000000;
+}
